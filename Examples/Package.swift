@@ -18,7 +18,7 @@ let package = Package(
         .executableTarget(name: "tasks", dependencies: ["TasksClient", http]),
         .executableTarget(name: "logging", dependencies: [http]),
         .testTarget(name: "TasksClientTests", dependencies: ["TasksClient", testing]),
-        // Starts each program as a process, against a server of its own.
+        // Starts each program as a process, against a separate server.
         .testTarget(name: "ProgramTests", dependencies: ["chat", "mirror", "tasks", "logging", testing]),
     ],
     swiftLanguageModes: [.v6]

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// A package of its own, over links to the library's sources: the fuzzer needs compiler flags that a package which others depend on
+// A separate package, over links to the library's sources: the fuzzer needs compiler flags that a package which others depend on
 // must not have, and the readers it feeds are not public.
 let fuzzing: [SwiftSetting] = [.unsafeFlags(["-sanitize=fuzzer"])]
 

@@ -5,5 +5,5 @@ public class NSImage: NSObject {
     public var size: NSSize { .zero }
 }
 
-// The SDK says so, too: an image may be drawn by one thread at a time.
+// The SDK has the same rule: an image may be drawn by one thread at a time.
 @available(*, unavailable) extension NSImage: @unchecked Sendable {}

@@ -115,8 +115,8 @@ public class URLSession: NSObject, @unchecked Sendable {
 
 // MARK: delegates
 
-// The methods are optional in the SDK. Here those that Ness has are required, so that one which nearly fits is an error. In the SDK, the one
-// about informational responses is available from macOS 14, iOS 17, tvOS 17 and watchOS 10 on; a method of Ness may exist before.
+// The methods are optional in the SDK. Here those that Ness has are required, so that one which nearly fits is an error. In the SDK, the
+// one about informational responses is available from macOS 14, iOS 17, tvOS 17 and watchOS 10 on; a method of Ness may exist before.
 
 public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)

@@ -1,4 +1,4 @@
-// The part of Combine that a promise's publisher uses. The SDK differs: each operator returns a type of its own.
+// The part of Combine that a promise's publisher uses. The SDK differs: each operator returns a different type.
 public protocol Cancellable { func cancel() }
 
 public protocol Subscription: Cancellable {}

@@ -1,4 +1,4 @@
-// The unfair lock and the log. In the SDK, messages of the log take values of many types, not texts only.
+// The unfair lock and the log. In the SDK, messages of the log take values of many types, not only strings.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
     public init(uncheckedState: State) {}

@@ -1,5 +1,5 @@
-// Resumes continuations from another thread before their task has suspended, which is allowed. The thread sanitizer reports a data race between
-// `UnsafeContinuation.resume` and the task that goes on, whose next continuation takes the place of the one before:
+// Resumes continuations from another thread before their task has suspended, which is allowed. The thread sanitizer reports a data race
+// between `UnsafeContinuation.resume` and the task that continues, whose next continuation takes the place of the one before:
 //     swiftc -swift-version 6 -sanitize=thread EarlyResume.swift -o early-resume && ./early-resume
 // When a newer toolchain reports nothing here, the line in `suppressions` can go.
 import Foundation

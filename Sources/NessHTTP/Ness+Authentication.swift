@@ -1,5 +1,5 @@
 extension RefreshableAuthentication {
-    /// Makes an authentication that renews its credential with requests of the manager, when the server refuses it or ahead of time.
+    /// Makes an authentication that renews its credential with requests of the manager, when the server rejects it, or ahead of time.
     ///
     /// ```swift
     /// let authentication = RefreshableAuthentication(credential: token, isStale: { $0.expiry < .now }) { token in
@@ -19,10 +19,10 @@ extension RefreshableAuthentication {
     /// - Parameters:
     ///   - credential: The first credential.
     ///   - isStale: Returns true for a credential that must be renewed before it is sent, for example because it is about to expire. Runs
-    ///     off the main thread, once for each attempt of a request. If a new credential is stale, too, it is sent as it is, also after the
-    ///     server has refused the one before. By default no credential is renewed ahead of time.
-    ///   - refreshesOnForbidden: True if a 403 starts a refresh, too.
-    ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
+    ///     off the main thread, once for each attempt of a request. A new credential that is already stale is sent as it is, even after
+    ///     the server has rejected the one before. By default no credential is renewed ahead of time.
+    ///   - refreshesOnForbidden: True if a 403 starts a refresh, in addition to a 401.
+    ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.

@@ -14,18 +14,18 @@ extension Ness {
         /// The most bytes of a response's body, after decompression. `nil` for no limit. It also applies to streams, and to the whole file
         /// of a download. A longer body fails with `NessError.responseTooLarge`, and a negative limit with `invalidRequest`.
         public var maximumResponseBytes: Int?
-        /// The number of exchanges that run at once with each origin. Other requests wait, first in, first out. The initial value is at
-        /// least one: see `Ness.maximumConnectionsPerHost`.
+        /// The number of concurrent exchanges with each origin. Other requests wait, first in, first out. The initial value is at least
+        /// one: see `Ness.maximumConnectionsPerHost`.
         public var maximumConnectionsPerHost = 6
-        /// The number of exchanges that run at once with all hosts together, at least one. Other requests wait, first in, first out. `nil`
-        /// for no such limit.
+        /// The number of concurrent exchanges with all hosts together, at least one. Other requests wait, first in, first out. `nil` for no
+        /// such limit.
         public var maximumConcurrentRequests: Int?
         /// The redirect policy of requests that set none.
         public var redirects = RedirectPolicy.follow()
         /// A Boolean value that indicates whether a redirect may lead from https to http.
         public var allowsInsecureRedirects = false
-        /// Decides on retries of requests without a retry control of their own. `nil` for one attempt. The control is only asked if a retry
-        /// is safe: the request is idempotent, or the server certainly has not seen it.
+        /// The retry policy of requests that have no policy themselves. `nil` for one attempt. It applies only if a retry is safe: the
+        /// request is idempotent, or the server certainly has not seen it.
         public var retryControl: (any RetryControl)?
         /// The limit for the proportion of retries among all requests.
         public var retryBudget = RetryBudget()
@@ -35,11 +35,11 @@ extension Ness {
         public var headersIgnoredInDuplicates: [String] = []
         /// Adds credentials to requests inside `baseURL`, and to requests that ask for them.
         public var authentication: (any Authentication)?
-        /// The cache that stores responses and answers later requests. `nil` for no cache.
+        /// The cache that stores responses and serves later requests. `nil` for no cache.
         public var cache: HTTPCache?
         /// The jar that stores cookies and adds them to later requests. `nil` for no cookies.
         public var cookies: CookieJar?
-        /// The limit of the rate at which requests begin. `nil` for no limit.
+        /// The limit of the rate at which requests start. `nil` for no limit.
         public var throttle: ThrottleLimit?
         /// The limits of the circuit breaker, which sends no requests to a host that keeps failing. `nil` for no circuit breaker.
         public var circuitBreaker: CircuitBreakerLimit?
@@ -49,10 +49,10 @@ extension Ness {
         /// The words of a name make it secret, in any spelling: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` are equal. Words for tokens,
         /// passwords, secrets, signatures, credentials, sessions, cookies and authorization make a name secret. `key` does so after such a
         /// word as `api`, `access`, `auth` or `private`. A name that describes a secret, such as `token_type` or `password_length`, is not
-        /// secret. In queries and forms, the names `code` and `key` are secret, too, because they carry OAuth codes and API keys.
+        /// secret. In queries and forms, the names `code` and `key` are secret as well, because they carry OAuth codes and API keys.
         ///
-        /// A value that a request sent under a secret name is also hidden wherever a text about the request repeats it. That needs at least
-        /// 6 bytes, because a shorter value occurs in other words. Text that is neither JSON nor a form is not shown if it contains a
+        /// A value that a request sent under a secret name is also hidden wherever a string about the request repeats it. That needs at
+        /// least 6 bytes, because a shorter value occurs in other words. Text that is neither JSON nor a form is not shown if it contains a
         /// secret name.
         public var secretNames: [String] = [] { didSet { defaultHeaders.secrets = secrets } }
         /// Names of header fields and parameters that are not secret, even if their words say so. A name in both lists is secret.
@@ -76,8 +76,8 @@ extension Ness {
         /// The servers that are trusted, for example those with certain public keys.
         public var serverTrust = ServerTrust.system
         /// The identities for servers that ask for a client certificate, by host, in the form that `ServerTrust` describes. Other servers
-        /// get none of them, and none is shown over http. An https request to such a host over a transport that shows no identities fails
-        /// with `NessError.invalidRequest`. So does every request if a host is not valid or stands twice, and one to a host with letters
+        /// get no identity, nor does any server over http. An https request to such a host over a transport that shows no identities fails
+        /// with `NessError.invalidRequest`. So does every request if a host is not valid or is listed twice, and one to a host with letters
         /// outside of ASCII that percent-encoding hid, which no entry can name.
         public var clientIdentities: [String: ClientIdentity] = [:]
         /// The transport, which sends the requests.
@@ -92,8 +92,8 @@ extension Ness {
 }
 
 extension Ness.Configuration {
-    /// Adds a loader at a place on the way of each request. Loaders at one place run in the order in which they were added; at `.attempt` they
-    /// run after those of `loaders`.
+    /// Adds a loader at a place on the way of each request. Loaders at one place run in the order in which they were added; at `.attempt`
+    /// they run after those of `loaders`.
     ///
     /// ```swift
     /// configuration.insert(Stamp(), at: .call)

@@ -2,7 +2,7 @@ extension Ness {
     /// Sends the request of a spec repeatedly, and delivers each value.
     ///
     /// The library sends a request only when the loop asks for the next element. Requests therefore never overlap, and none runs while the
-    /// loop does not ask. Leaving the loop ends the polling. Cancelling its task also drops the request in flight. Each loop polls
+    /// loop does not ask. Leaving the loop ends the polling. Canceling its task also drops the request in flight. Each loop polls
     /// separately.
     ///
     /// By default transient errors, such as network errors, do not end the polling. A response that is rejected or cannot be decoded does.
@@ -15,7 +15,7 @@ extension Ness {
     /// - Parameters:
     ///   - spec: The request.
     ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
-    ///     follows at once.
+    ///     follows immediately.
     ///   - errorType: The type of the API's errors, in place of the spec's.
     ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
     ///     ends the polling with every error that is not transient.
@@ -31,7 +31,7 @@ extension Ness {
     /// - Parameters:
     ///   - request: The request.
     ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
-    ///     follows at once.
+    ///     follows immediately.
     ///   - errorType: The type of the API's errors, in place of the request's.
     ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
     ///     ends the polling with every error that is not transient.

@@ -8,8 +8,8 @@ extension Ness {
     /// Makes a builder from a request of URLSession, for code that has one already.
     ///
     /// The method, the URL, the header fields, the body in memory, `timeoutInterval` and `allowsCellularAccess` are taken over. A
-    /// `timeoutInterval` of 60 seconds, which is also that of a request that sets none, leaves the manager's timeout. Whatever else a
-    /// `URLRequest` holds, such as its cache policy, is for URLSession alone, and has no effect.
+    /// `timeoutInterval` of 60 seconds, which is the default of a `URLRequest`, leaves the manager's timeout. All other properties of a
+    /// `URLRequest`, such as its cache policy, are for URLSession only and have no effect.
     ///
     /// ```swift
     /// var old = URLRequest(url: url)

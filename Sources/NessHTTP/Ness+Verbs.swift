@@ -7,7 +7,7 @@
 /// ```
 extension Ness {
     /// Makes the builder of a GET request.
-    /// - Parameter url: A text, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
+    /// - Parameter url: A string, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
     public func get(_ url: some URLConvertible) -> RequestBuilder { httpRequest(.get, withUrl: url) }
 
     /// Makes the builder of a GET request for a path that contains values, each of which is one segment.
@@ -22,7 +22,7 @@ extension Ness {
     }
 
     /// Makes the builder of a HEAD request.
-    /// - Parameter url: A text, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
+    /// - Parameter url: A string, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
     public func head(_ url: some URLConvertible) -> RequestBuilder { httpRequest(.head, withUrl: url) }
 
     /// Makes the builder of a HEAD request for a path that contains values, each of which is one segment.
@@ -37,7 +37,7 @@ extension Ness {
     }
 
     /// Makes the builder of a POST request.
-    /// - Parameter url: A text, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
+    /// - Parameter url: A string, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
     public func post(_ url: some URLConvertible) -> RequestBuilder { httpRequest(.post, withUrl: url) }
 
     /// Makes the builder of a POST request for a path that contains values, each of which is one segment.
@@ -52,7 +52,7 @@ extension Ness {
     }
 
     /// Makes the builder of a PUT request.
-    /// - Parameter url: A text, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
+    /// - Parameter url: A string, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
     public func put(_ url: some URLConvertible) -> RequestBuilder { httpRequest(.put, withUrl: url) }
 
     /// Makes the builder of a PUT request for a path that contains values, each of which is one segment.
@@ -67,7 +67,7 @@ extension Ness {
     }
 
     /// Makes the builder of a PATCH request (RFC 5789).
-    /// - Parameter url: A text, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
+    /// - Parameter url: A string, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
     public func patch(_ url: some URLConvertible) -> RequestBuilder { httpRequest(.patch, withUrl: url) }
 
     /// Makes the builder of a PATCH request for a path that contains values, each of which is one segment.
@@ -82,7 +82,7 @@ extension Ness {
     }
 
     /// Makes the builder of a DELETE request.
-    /// - Parameter url: A text, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
+    /// - Parameter url: A string, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:)`.
     public func delete(_ url: some URLConvertible) -> RequestBuilder { httpRequest(.delete, withUrl: url) }
 
     /// Makes the builder of a DELETE request for a path that contains values, each of which is one segment.

@@ -21,7 +21,7 @@ import NessLock
 /// `ConnectionSpec` and returns a promise of its model.
 ///
 /// **Settings.** The `Configuration` is fixed when the manager is made. Base URL, default headers, credentials, observers, the duplicate
-/// handler and the connection limit can be changed later. A running request keeps the environment and the observers with which it began.
+/// handler and the connection limit can be changed later. A running request keeps the environment and the observers with which it started.
 ///
 /// **Lifetime.** A started request continues after its manager is released. Several managers may exist side by side. Each has its own
 /// connection limit and its own state, unless they share a transport, a cache or a cookie jar.
@@ -66,7 +66,7 @@ public final class Ness: Sendable {
     /// The configuration with which the manager was made. For the current base URL, default headers and authentication see `environment`.
     public let configuration: Configuration
 
-    /// A shared manager for code that needs no settings of its own. It may be replaced.
+    /// A shared manager for code that needs no particular settings. It may be replaced.
     public static var `default`: Ness {
         get { sharedDefault.withLock { $0 } }
         set { sharedDefault.replace(\.self, with: newValue) }
@@ -132,7 +132,7 @@ public final class Ness: Sendable {
         set { settings.state.replace(\.observers, with: newValue) }
     }
 
-    /// The number of exchanges that run at once with each origin. Other requests wait. A higher number starts waiting requests.
+    /// The number of concurrent exchanges with each origin. Other requests wait. A higher number starts waiting requests.
     /// A lower number ends no running one. At 0 the manager pauses: no exchange starts, except that of a request that has its place with
     /// the host and waits for `Configuration.maximumConcurrentRequests`. During a pause, deadlines pass but timeouts do not.
     public var maximumConnectionsPerHost: Int {
@@ -146,7 +146,7 @@ public final class Ness: Sendable {
         set { settings.state.withLock { $0.delegate = newValue } }
     }
 
-    /// The current base URL, default headers and credentials. Setting the environment replaces all three at once, for requests that are
+    /// The current base URL, default headers and credentials. Setting the environment replaces all three together, for requests that are
     /// started afterwards, even if they were built before. Running requests keep their environment.
     public var environment: ServerEnvironment {
         get { settings.state.withLock { $0.environment } }
@@ -160,8 +160,8 @@ public final class Ness: Sendable {
     /// Makes a request builder.
     /// - Parameters:
     ///   - method: The method.
-    ///   - url: A `String`, a `URL` or `URLComponents`, absolute or relative to the base URL. `/users` is relative to the host: it leaves the
-    ///     path of the base URL, and with it the credential. If a string is not a valid URL, the request fails with
+    ///   - url: A `String`, a `URL` or `URLComponents`, absolute or relative to the base URL. `/users` is relative to the host: it leaves
+    ///     the path of the base URL, and with it the credential. If a string is not a valid URL, the request fails with
     ///     `NessError.invalidRequest` when it is started.
     /// - Returns: A builder. It is a value, which can be kept, changed and sent any number of times.
     public func httpRequest(_ method: HTTPMethod = .get, withUrl url: some URLConvertible) -> RequestBuilder {
@@ -170,13 +170,13 @@ public final class Ness: Sendable {
 
     /// Makes a request builder for a path that contains values, such as `httpRequest(.get, withUrl: "users", id, "orders")`.
     ///
-    /// Each value is one segment of the path: its characters are percent-encoded, a slash and a question mark, too. A value from outside thus
-    /// cannot lead the request, and its credential, to another path.
+    /// Each value is one segment of the path: its characters are percent-encoded, including a slash and a question mark. A value from
+    /// outside thus cannot lead the request, and its credential, to another path.
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The start of the URL: see `httpRequest(_:withUrl:)`.
-    ///   - segment: The first segment after it. For `.`, `..` and an empty text, the request fails with `NessError.invalidRequest` when it is
-    ///     started.
+    ///   - segment: The first segment after it. For `.`, `..` and an empty text, the request fails with `NessError.invalidRequest` when it
+    ///     is started.
     ///   - more: Further segments.
     /// - Returns: A builder.
     public func httpRequest(
@@ -199,9 +199,9 @@ public final class Ness: Sendable {
     /// keep between requests.
     ///
     /// After it returns, no request from before the reset can deliver a result or send bytes. Requests that are made during the reset fail
-    /// with `NessError.dropped`. A second reset that begins meanwhile ends together with the first.
+    /// with `NessError.dropped`. A second reset that starts meanwhile ends together with the first.
     ///
-    /// The reset may be awaited anywhere, also inside a loader, a transport or a mock's handler. Inside an exchange or a download of this
+    /// The reset may be awaited anywhere, even inside a loader, a transport or a mock's handler. Inside an exchange or a download of this
     /// manager it returns as soon as the requests are dropped, because the reset waits for that exchange and the exchange waits for its
     /// caller. The reset completes after the exchange has ended.
     ///
@@ -212,15 +212,15 @@ public final class Ness: Sendable {
     /// Shuts the manager down permanently.
     ///
     /// From now on requests fail with `NessError.dropped`, except those that a credential refresh makes for a running request. Running
-    /// requests may end within the given time; after that the rest is dropped. The method returns when every exchange and download has ended,
-    /// the files are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers
-    /// share is shut down for all of them.
+    /// requests may end within the given time; after that the rest is dropped. The method returns when every exchange and download has
+    /// ended, the files are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several
+    /// managers share is shut down for all of them.
     ///
-    /// A paused download counts as running. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Cancelling
-    /// the waiting task drops the running requests at once. A second shutdown, and a reset afterwards, are harmless.
+    /// A paused download counts as running. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Canceling
+    /// the waiting task drops the running requests immediately. A second shutdown, and a reset afterwards, are harmless.
     ///
-    /// Like `reset()`, this method may be awaited anywhere. Inside an exchange or a download of this manager it returns at once, and the
-    /// shutdown continues in the background.
+    /// Like `reset()`, this method may be awaited anywhere. Inside an exchange or a download of this manager it returns immediately, and
+    /// the shutdown continues in the background.
     /// - Parameter limit: The longest time that requests may still run, on the manager's clock.
     public func shutdown(within limit: Duration) async {
         await running.shutDown(within: limit, pipelineClock) { [configuration, pipelineClock] in

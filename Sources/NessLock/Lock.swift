@@ -15,8 +15,8 @@ public struct Lock<State: Sendable>: ~Copyable, Sendable {
     @usableFromInline let storage: OSAllocatedUnfairLock<State>
     #else
     @usableFromInline let storage: Mutex<State>
-    // The thread sanitizer cannot see into the slow path of `Mutex`, which is compiled without it, and reports a contended access as a race.
-    // It does see the order of an atomic. On x86 the load and the store of this one are plain moves.
+    // The thread sanitizer cannot see into the slow path of `Mutex`, which is compiled without it, and reports a contended access as a
+    // race. It does see the order of an atomic. On x86 the load and the store of this one are plain moves.
     @usableFromInline let order = Atomic(false)
     #endif
 

@@ -23,9 +23,9 @@ package final class ChangeSignal: Sendable {
 
     /// Suspends until a condition holds.
     /// - Parameters:
-    ///   - heedingCancellation: True if the wait ends when its task is cancelled.
+    ///   - heedingCancellation: True if the wait ends when its task is canceled.
     ///   - condition: Checks the state. `nil` means that the state will not change any more. Runs in the calling task.
-    /// - Returns: True if the condition holds; false if the task was cancelled, or if the state will not change any more.
+    /// - Returns: True if the condition holds; false if the task was canceled, or if the state will not change any more.
     @discardableResult
     package func wait(heedingCancellation: Bool = true, until condition: () -> Bool?) async -> Bool {
         while true {

@@ -12,8 +12,8 @@ import NessLock
 /// ```
 ///
 /// The clock distinguishes two kinds of waits. A delay is meant to pass, such as the wait before a retry. A timeout is not. With
-/// `advancesAutomatically`, a delay returns at once, advances the clock, and is recorded in `sleeps`. A timeout never advances the clock.
-/// It fires when something else has advanced the clock far enough.
+/// `advancesAutomatically`, a delay returns immediately, advances the clock, and is recorded in `sleeps`. A timeout never advances the
+/// clock. It fires when something else has advanced the clock far enough.
 public final class ManualClock: Clock, Sendable {
     /// A point in the clock's time.
     public struct Instant: InstantProtocol {
@@ -37,7 +37,7 @@ public final class ManualClock: Clock, Sendable {
         var now = Instant(offset: .zero)
         var nextID = 0
         var sleepers: [Int: Sleeper] = [:]
-        /// The waits that were cancelled before they began.
+        /// The waits that were canceled before they started.
         var cancelled: Set<Int> = []
         var sleeps: [Duration] = []
     }
@@ -47,7 +47,7 @@ public final class ManualClock: Clock, Sendable {
     private let changed = ChangeSignal()
 
     /// Makes a clock at time zero.
-    /// - Parameter advancesAutomatically: `true` if delays return at once and advance the clock.
+    /// - Parameter advancesAutomatically: `true` if delays return immediately and advance the clock.
     public init(advancesAutomatically: Bool = false) { self.advancesAutomatically = advancesAutomatically }
 
     /// The clock's time.
@@ -56,7 +56,7 @@ public final class ManualClock: Clock, Sendable {
     /// Zero: the clock has no smallest step.
     public var minimumResolution: Duration { .zero }
 
-    /// The length of every delay, in the order in which the delays began. Timeouts are not included.
+    /// The length of every delay, in the order in which the delays started. Timeouts are not included.
     public var sleeps: [Duration] { state.withLock { $0.sleeps } }
 
     /// The number of tasks that currently wait on this clock, for delays and for timeouts.
@@ -66,7 +66,7 @@ public final class ManualClock: Clock, Sendable {
     /// - Parameters:
     ///   - deadline: The instant.
     ///   - tolerance: Ignored.
-    /// - Throws: `CancellationError` if the task is cancelled.
+    /// - Throws: `CancellationError` if the task is canceled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let isOver = state.withLock { state in
             state.sleeps.append(state.now.duration(to: deadline))
@@ -80,7 +80,7 @@ public final class ManualClock: Clock, Sendable {
         try await wait(until: deadline)
     }
 
-    /// Advances the clock, and wakes the tasks whose time has come, the earliest first.
+    /// Advances the clock, and wakes the tasks whose deadline has passed, the earliest first.
     /// - Parameter duration: The time to advance by. A negative duration counts as zero.
     public func advance(by duration: Duration) { move { $0.advanced(by: max(.zero, duration)) } }
 
@@ -90,7 +90,7 @@ public final class ManualClock: Clock, Sendable {
 
     /// Suspends until the clock meets a condition, such as `{ $0.sleeperCount == 0 }`. The condition is checked at each change.
     /// - Parameter predicate: The condition. Runs in the calling task.
-    /// - Returns: `true` if the condition was met; `false` if the task was cancelled before.
+    /// - Returns: `true` if the condition was met; `false` if the task was canceled before.
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (ManualClock) -> Bool) async -> Bool { await changed.wait { predicate(self) } }
 

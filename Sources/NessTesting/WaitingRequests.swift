@@ -4,7 +4,7 @@ import NessLock
 
 /// A place where the requests of a manager wait for others: see `Ness.waitForRequests(_:at:within:clock:)`.
 public enum WaitingPlace: Sendable, Hashable, CaseIterable {
-    /// The queue for a place among the exchanges that run at once: with the host (`maximumConnectionsPerHost`), or with all hosts
+    /// The queue for a place among the concurrent exchanges: with the host (`maximumConnectionsPerHost`), or with all hosts
     /// (`maximumConcurrentRequests`).
     case hostQueue
     /// The queue for the manager's rate limit (`throttle`).
@@ -42,8 +42,8 @@ public struct WaitTimeout: Error, Sendable, Hashable, CustomStringConvertible, L
 extension Ness {
     /// The number of this manager's requests that wait at a place now.
     ///
-    /// A request that has just been admitted counts until its task continues, and one that has just been dropped until its task has noticed.
-    /// Callers who share one exchange count once, except at `.refresh`, which is above the sharing.
+    /// A request that has just been admitted counts until its task continues, and one that has just been dropped until its task has
+    /// noticed. Callers who share one exchange count once, except at `.refresh`, which is above the sharing.
     /// - Parameter place: The place.
     public func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place.line) }
 
@@ -57,14 +57,14 @@ extension Ness {
     /// ness.maximumConnectionsPerHost = 6
     /// ```
     ///
-    /// At `.hostQueue` and `.throttle` a request that is counted is in the queue: whatever the test does next, such as a drop or a higher
+    /// At `.hostQueue` and `.throttle` a request that is counted is in the queue: the test's next step, such as a drop or a higher
     /// limit, happens while it waits. At `.refresh` it is counted just before it joins the refresh, which runs already.
     /// - Parameters:
     ///   - count: The number of waiting requests.
     ///   - place: The place.
     ///   - limit: The longest time. It ends a test that would wait for ever, and is not meant to pass.
     ///   - clock: The clock of `limit`; the real one unless given.
-    /// - Throws: `WaitTimeout` after `limit`; `CancellationError` if the task is cancelled, for example at a test's time limit.
+    /// - Throws: `WaitTimeout` after `limit`; `CancellationError` if the task is canceled, for example at a test's time limit.
     public func waitForRequests(
         _ count: Int, at place: WaitingPlace, within limit: Duration = .seconds(60), clock: any Clock<Duration> = ContinuousClock()
     ) async throws {

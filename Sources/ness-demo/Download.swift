@@ -3,7 +3,7 @@ import Foundation
 import NessHTTP
 import NessLock
 
-/// `ness-demo download URL`: saves a file, shows how far it is, and can be interrupted at any moment: the same command goes on.
+/// `ness-demo download URL`: saves a file, shows how far it is, and can be interrupted at any moment: the same command then continues.
 enum Download {
     static func run(_ url: String, headers: HTTPHeaders, file: String?, segments: Int) async throws {
         let ness = Ness.default
@@ -24,7 +24,7 @@ enum Download {
         let result = await download.settled
         await shows.value
         line.end()
-        // The program is about to end, with a word of its own.
+        // The program is about to end, with its own message.
         let (exits, resolver) = Promise<Void>.pending()
         if wasInterrupted.withLock({ $0 }) { try await exits.value }
         resolver.resolve(())
@@ -32,7 +32,7 @@ enum Download {
         print("saved \(saved.dataLocalURL.path)")
     }
 
-    /// Ctrl-C closes the connection, keeps what has come and ends the program.
+    /// Ctrl-C closes the connection, keeps the received bytes and ends the program.
     private static func pauseOnInterrupt(
         _ download: DownloadPromise, _ ness: Ness, _ interrupted: @escaping @Sendable () -> Void
     ) -> any DispatchSourceSignal {
@@ -42,9 +42,9 @@ enum Download {
             interrupted()
             download.pause()
             Task {
-                // Returns when what has come is on the disk.
+                // Returns when the received bytes are on the disk.
                 await ness.reset()
-                FileHandle.standardError.write(Data("paused; the same command goes on\n".utf8))
+                FileHandle.standardError.write(Data("paused; run the same command to continue\n".utf8))
                 exit(ExitCode.interrupted)
             }
         }

@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-/// `ness-demo URL`: the response as it came.
+/// `ness-demo URL`: the response as it arrived.
 enum Get {
     static func run(_ url: String, headers: HTTPHeaders) async throws {
         let response = try await Ness.default.httpRequest(.get, withUrl: url).set(headers: headers).dataRequest().value.message

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 import NessTesting
 
-/// The tour: starts a server on this machine and does the main job against it, saying what it does and what came back.
+/// The tour: starts a server on this machine and does the main job against it, saying what it does and what it received.
 enum Tour {
     struct Cat: Codable, Sendable {
         let id: Int
@@ -21,7 +21,7 @@ enum Tour {
             .validate(statusCodes: 200..<300)
             .dataRequest()
             .then { result -> [Cat] in
-                print("   the server was asked for \(result.message.url.absoluteString)")
+                print("   the server received a request for \(result.message.url.absoluteString)")
                 return try result.message.parseJSONBody()
             }
             .then { cats -> String in cats.map { "\($0.name) (\($0.id))" }.joined(separator: ", ") }
@@ -45,7 +45,7 @@ enum Tour {
             .settled
         print()
 
-        print("4. A drop. The server holds its answer; we lose patience:")
+        print("4. A drop. The server delays its response; we lose patience:")
         let slow = ness.httpRequest(.get, withUrl: "slow").dataRequest()
         await server.waitUntil { $0.requestCount == 4 }
         print("   before: \(words(slow.status))")
@@ -71,7 +71,7 @@ enum Tour {
 
     private static func words(_ status: RequestStatus) -> String {
         switch status {
-        case .idle: "not begun"
+        case .idle: "not started"
         case .running(let fraction): "running, \(Int(fraction * 100)) % done"
         case .dropped: "dropped"
         case .completed(let response): "completed with \(response.statusCode)"

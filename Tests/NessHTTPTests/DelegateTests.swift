@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("a delegate that leads a request out of the base URL takes no secret default header along")
+    @Test("if the delegate sends a request outside the base URL, it carries no secret default header")
     func failOver() async throws {
         let rig = Rig {
             $0.defaultHeaders = ["X-Api-Key": "hunter2", "X-Default": "d"]

@@ -7,7 +7,7 @@ import Testing
 
 /// The texts that `dump` and `print` make of values that hold a secret.
 @Suite(.inTurn) struct DumpTests {
-    @Test("a running request shows no secret of its URL, its header, its body, its manager or its cookies, whatever its kind")
+    @Test("a running request of any kind shows no secret of its URL, header, body, manager or cookies")
     func requests() async throws {
         let goOn = TestGate(), secret = "hidden-word"
         try await withFolder { folder in

@@ -4,8 +4,8 @@ import NessHTTP
 // The targets for secrets. Like `FuzzTarget.swift`, this file is compiled twice.
 
 extension FuzzTarget {
-    /// Checks that no text before, after or inside a secret makes the redactor show it: neither the value of a secret name, nor a value that
-    /// the request sent.
+    /// Checks that no string before, after or inside a secret makes the redactor show it: neither the value of a secret name, nor a value
+    /// that the request sent.
     static func redactor(_ text: String, _ bytes: [UInt8], _ check: (Bool, String) -> Void) {
         let secret = "hunter2", redactor = Redactor()
         guard !text.utf8.contains(secret.utf8), let string = try? json(.string(text)) else { return }
@@ -26,7 +26,7 @@ extension FuzzTarget {
             "\(text)\n<token>\(encoded)hunter2</token>",
         ]
         for shape in shapes {
-            check(!redactor.redacted(text: shape).utf8.contains(secret.utf8), "a text shows no secret: \(shape)")
+            check(!redactor.redacted(text: shape).utf8.contains(secret.utf8), "a string shows no secret: \(shape)")
             for type in ["application/x-www-form-urlencoded", "text/plain"] {
                 let snippet = redactor.snippet(of: Data(shape.utf8), contentType: type)
                 check(!snippet.utf8.contains(secret.utf8), "a body shows no secret: \(shape)")
@@ -45,7 +45,7 @@ extension FuzzTarget {
         sent(text, string, encoded, check)
     }
 
-    /// Checks that a secret that the request sent is masked in texts without a secret name.
+    /// Checks that a secret that the request sent is masked in strings without a secret name.
     private static func sent(_ text: String, _ string: String, _ encoded: String, _ check: (Bool, String) -> Void) {
         let secret = "sk-hunter2"
         guard let url = URL(string: "http://h/"), let once = try? json(.string("\(text) \(secret) \(text)")) else { return }

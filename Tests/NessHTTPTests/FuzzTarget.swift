@@ -199,7 +199,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
             guard let challenge = DigestChallenge.first(in: [value]) else { continue }
             let answer = "Digest realm=\"\(challenge.realm)\", nonce=\"\(challenge.nonce)\", qop=\"auth\""
             let again = DigestChallenge.first(in: [answer])
-            check(again?.realm == challenge.realm && again?.nonce == challenge.nonce, "what is sent back is what came")
+            check(again?.realm == challenge.realm && again?.nonce == challenge.nonce, "the fields sent back equal the received ones")
         }
     }
 

@@ -33,7 +33,7 @@ import Testing
         #expect(rigs.map { $0.mock.requests.map { $0.headers["X-Number"] } } == [["0"], ["1"]])
     }
 
-    @Test("a manager is used from many threads at once; there is a default one, and any number of others", .covers("PMH-01"))
+    @Test("many threads can use a manager; there is a default one, and you can make others", .covers("PMH-01"))
     func threads() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), other = Rig(onUnmatched: .reply(.status(200)))
         #expect(Ness.default !== rig.ness && Ness.default === Ness.default)

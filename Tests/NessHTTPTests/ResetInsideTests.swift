@@ -163,7 +163,7 @@ import Testing
         #expect(try await rig.ness.httpRequest(withUrl: "after").dataRequest().value.message.statusCode == 200)
     }
 
-    @Test("an observer may begin a reset") func anObserverBeginsIt() async throws {
+    @Test("an observer may start a reset") func anObserverBeginsIt() async throws {
         struct Observer: RequestObserver {
             let link: Link
             let ended: Log<String>
@@ -252,7 +252,7 @@ import Testing
             await ness.reset()
             order.add("the reset ended")
         }
-        // Also one that is cancelled: nothing may be sent once it goes on.
+        // Also one that is canceled: nothing may be sent once it goes on.
         outside.cancel()
         for _ in 0..<500 { await Task.yield() }
         #expect(order.entries.isEmpty)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Reset", .inTurn(.withoutSockets))
 struct ResetTests {
-    /// Lets every exchange begin, and end only when its gate is open, whether or not it is cancelled.
+    /// Lets every exchange start, and end only when its gate is open, whether or not it is canceled.
     private struct Stubborn: Transport {
         let arrived = Tally()
         let gate = TestGate()
@@ -25,7 +25,7 @@ struct ResetTests {
     }
 
     @Test(
-        "a reset drops all requests, waits for the wire, refuses new requests meanwhile, and resets each loader once",
+        "a reset drops all requests, waits for the wire, rejects new requests meanwhile, and resets each loader once",
         .covers("HIS-16", "HIS-17", "HIS-18", "HIS-36", "BH-04", "BH-05", "BP-26"))
     func aReset() async throws {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }

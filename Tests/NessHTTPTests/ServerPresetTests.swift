@@ -57,7 +57,7 @@ import Testing
         #expect(mock.requests.map { $0.headers["traceparent"] } == ["one", "one", "two", "two"])
     }
 
-    @Test("cancelling the task of a gateway's handler ends all that it awaits from other servers")
+    @Test("canceling the task of a gateway's handler ends all that it awaits from other servers")
     func leavingClient() async throws {
         let arrived = Tally()
         try await serving({ _ in
@@ -93,7 +93,7 @@ import Testing
         #expect(mock.requests.count == 30)
     }
 
-    @Test("no more requests than maximumConcurrentRequests run at once, whatever their hosts are; the others wait in order")
+    @Test("no more than maximumConcurrentRequests run concurrently, regardless of their hosts; the others wait in order")
     func limit() async throws {
         let tally = Tally(), go = TestGate()
         let rig = Rig(advances: false) { $0.maximumConcurrentRequests = 3 }

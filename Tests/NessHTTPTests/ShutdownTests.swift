@@ -39,7 +39,7 @@ struct ShutdownTests {
         while ness.running.refusal(of: ness.running.epoch) == nil { await Task.yield() }
     }
 
-    @Test("requests that were started just before begin and end, of every kind")
+    @Test("requests that were started just before start and end, of every kind")
     func started() async throws {
         try await withFolder { folder in
             try await withServer { server, ness in
@@ -75,7 +75,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test("running requests end, new ones are refused, and finally every connection is closed", arguments: [HTTPMethod.get, .post])
+    @Test("running requests end, new ones are rejected, and finally every connection is closed", arguments: [HTTPMethod.get, .post])
     func sockets(method: HTTPMethod) async throws {
         let gate = TestGate(), order = Log<String>()
         let server = try await TestServer.start { request in
@@ -107,7 +107,7 @@ struct ShutdownTests {
         await server.stop()
     }
 
-    @Test("a transport that was shut down refuses requests", arguments: [HTTPMethod.get, .post])
+    @Test("a transport that was shut down rejects requests", arguments: [HTTPMethod.get, .post])
     func transport(method: HTTPMethod) async throws {
         try await withServer { server, _ in
             let transport = URLSessionTransport()
@@ -139,7 +139,7 @@ struct ShutdownTests {
         await clock.waitUntil { $0.sleeperCount == 0 }
     }
 
-    @Test("without time, or if the waiting task is cancelled, all requests are dropped at once", arguments: [true, false])
+    @Test("without time, or if the waiting task is canceled, all requests are dropped immediately", arguments: [true, false])
     func atOnce(isCancelled: Bool) async throws {
         let transport = Gated()
         let ness = Self.manager(transport)
@@ -197,7 +197,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test("inside an exchange shutdown returns at once, and completes when the exchange has ended")
+    @Test("inside an exchange shutdown returns immediately, and completes when the exchange has ended")
     func inside() async throws {
         final class Closing: Transport {
             let manager = Lock<Ness?>(nil), returned = TestGate(), shutdowns = Tally()

@@ -75,7 +75,7 @@ import Testing
         #expect(outcomes.map { try? $0.get() } == [1, nil, 3])
     }
 
-    @Test("delayed passes values later and errors at once; a drop ends the delay")
+    @Test("delayed passes values later and errors immediately; a drop ends the delay")
     func delayed() async throws {
         #expect(try await Promise.resolved(1).delayed(by: .milliseconds(1)).value == 1)
         #expect(await Promise<Int>.rejected(Failure()).delayed(by: .seconds(1_000)).failure(as: Failure.self) == Failure())

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct DropTests {
-    @Test("drop ends the promise at once, with the reason given", .covers("ERG-14"))
+    @Test("drop ends the promise immediately, with the reason given", .covers("ERG-14"))
     func dropEnds() {
         let (promise, resolver) = Promise<Int>.pending()
         promise.drop(becauseOf: Failure())
@@ -64,7 +64,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("a promise that a closure returns after the drop is dropped too")
+    @Test("a promise that a closure returns after the drop is dropped")
     func innerPromiseReturnedLate() async {
         let dropped = Log<Int>()
         let (inner, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -84,7 +84,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("after drop a handler that has not begun never sees success, even if the value had arrived", .covers("PMH-51", "BP-21"))
+    @Test("after drop a handler that has not started never sees success, even if the value had arrived", .covers("PMH-51", "BP-21"))
     func dropAfterArrival() async {
         let queue = DispatchQueue(label: "arrival")
         let seen = Log<String>()
@@ -151,7 +151,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("cancelling an awaiting task drops the promise, if it has no other waiter")
+    @Test("canceling an awaiting task drops the promise, if it has no other waiter")
     func cancelledAwait() async {
         let dropped = Log<Int>()
         let (promise, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -163,7 +163,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("cancelling an awaiting task leaves a promise with other waiters alone")
+    @Test("canceling an awaiting task leaves a promise with other waiters alone")
     func cancelledAwaitLeavesOthers() async throws {
         let (promise, resolver) = Promise<Int>.pending { _ in Issue.record("dropped") }
         let other = promise.then { $0 + 1 }
@@ -209,7 +209,7 @@ import Testing
         #expect(seen.entries.isEmpty)
     }
 
-    @Test("handlers that have not begun see a drop in the order of registration, each before its dependents")
+    @Test("handlers that have not started see a drop in the order of registration, each before its dependents")
     func dropOfSettledKeepsOrder() async {
         let queue = DispatchQueue(label: "held"), log = Log<String>()
         queue.suspend()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct LockTests {
-    @Test("a promise that many threads use at once loses no handler, and no thread sleeps for ever")
+    @Test("a promise used from many threads concurrently loses no handler, and no thread sleeps forever")
     func contention() async {
         let isDone = await onThread { () -> Bool in
             for _ in 0..<200 {

@@ -12,7 +12,7 @@ import Testing
         #expect(await thrown.failure(as: Failure.self) == Failure(name: "7"))
     }
 
-    @Test("all with a limit keeps the order of the items, and begins the next item when an earlier one has its value")
+    @Test("all with a limit keeps the order of the items, and starts the next item when an earlier one has its value")
     func limited() async throws {
         let pairs = (0..<6).map { _ in Promise<Int>.pending() }
         let begun = Log<Int>()
@@ -26,7 +26,7 @@ import Testing
         let first = [await next.next(), await next.next()]
         #expect(Set(first) == [0, 1])
         for item in 2..<6 {
-            // The second of the two stays pending, so exactly one item begins.
+            // The second of the two stays pending, so exactly one item starts.
             pairs[item == 2 ? 1 : item - 1].1.resolve(item == 2 ? 10 : (item - 1) * 10)
             #expect(await next.next() == item)
             #expect(begun.entries.count == item + 1)
@@ -49,7 +49,7 @@ import Testing
         #expect(try await Promise.all([Int](), atOnce: limit) { item in try await Promise.resolved(item).value }.value.isEmpty)
     }
 
-    @Test("the first error of an item ends all, drops the pending items, and begins no other")
+    @Test("the first error of an item ends all, drops the pending items, and starts no other")
     func fails() async {
         let (pending, resolver) = Promise<Int>.pending()
         let (failing, failure) = Promise<Int>.pending()
@@ -69,7 +69,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("a drop of all ends it at once, drops the pending items and begins no other, even if a closure ignores the cancellation")
+    @Test("a drop of all ends it immediately, drops the pending items and starts no other, even if a closure ignores the cancellation")
     func dropped() async {
         let (pending, resolver) = Promise<Int>.pending()
         let begun = Log<Int>()

@@ -15,7 +15,7 @@ import Testing
         #expect(try await late.get() == 2)
     }
 
-    @Test("a cancelled task that awaits settled drops the promise and goes on")
+    @Test("a canceled task that awaits settled drops the promise and continues")
     func settledCancelled() async {
         let (promise, resolver) = Promise<Int>.pending()
         let task = Task { await promise.settled }
@@ -39,7 +39,7 @@ import Testing
         #expect(promises.map(\.isCompleted) == [true, true, true])
     }
 
-    @Test("a cancelled task that awaits untilSettled drops the promise and continues")
+    @Test("a canceled task that awaits untilSettled drops the promise and continues")
     func untilSettledCancelled() async {
         let (promise, resolver) = Promise<Int>.pending()
         let task = Task { await (promise as AnyPromise).untilSettled() }
@@ -108,7 +108,7 @@ import Testing
         _ = (droppedResolver, leftResolver)
     }
 
-    @Test("finally without arguments runs once after a value, an error and a drop, on the queue that it asked for")
+    @Test("finally without arguments runs once after a value, an error and a drop, on the queue that it names")
     func finally() async throws {
         let ran = Log<String>()
         #expect(try await Promise.resolved(1).finally { ran.add("value") }.value == 1)
@@ -145,7 +145,7 @@ import Testing
         _ = pendingResolver
     }
 
-    @Test("race takes promises one by one, too")
+    @Test("race takes promises one by one")
     func race() async throws {
         let (never, resolver) = Promise<Int>.pending()
         #expect(try await Promise.race(never, Promise.resolved(2)).value == 2)

@@ -41,7 +41,7 @@ import Testing
         #expect(await Promise<Int>.pending().0.failure(as: PromiseError.self) == .abandoned)
     }
 
-    @Test("work begins when the promise is made, kept or not, but never inside the call that makes it", .covers("ERG-04"))
+    @Test("work starts when the promise is made, kept or not, but never inside the call that makes it", .covers("ERG-04"))
     @MainActor func beginning() async throws {
         let order = Log<String>(), (done, resolver) = Promise<Void>.pending()
         _ = Promise { @MainActor in
@@ -64,7 +64,7 @@ import Testing
         #expect(names == ["own", "other", "-"])
     }
 
-    @Test("an error skips every then and reaches every handle, also after another handle", .covers("ERG-08", "ERG-09"))
+    @Test("an error skips every then and reaches every handle, even after another handle", .covers("ERG-08", "ERG-09"))
     func errorPath() async {
         let log = Log<String>()
         let last = Promise<Int>.rejected(Failure()).then { $0 + 1 }.handle { _ in log.add("first") }
@@ -98,7 +98,7 @@ import Testing
         #expect(throws: Failure()) { try failed.outcome?.get() }
     }
 
-    @Test("a promise can be awaited, also a Promise<Void>; a promise can be made from an async operation", .covers("ERG-17"))
+    @Test("a promise can be awaited, even a Promise<Void>; a promise can be made from an async operation", .covers("ERG-17"))
     func awaiting() async throws {
         #expect(try await Promise.resolved(1).value == 1)
         try await Promise.resolved().value

@@ -267,7 +267,7 @@ import Testing
         #expect(await Promise<Int> { throw Failure() }.failure(as: Failure.self) == Failure())
     }
 
-    @Test("2.3.3.3.3 only the first resolution counts, also after following")
+    @Test("2.3.3.3.3 only the first resolution counts, even after following")
     func firstResolutionCounts() async {
         let (inner, innerResolver) = Promise<Int>.pending()
         let (outer, resolver) = Promise<Int>.pending()
@@ -277,7 +277,7 @@ import Testing
         #expect(outer.error as? Failure == Failure())
     }
 
-    @Test("2.3.4 any other value fulfils the promise")
+    @Test("2.3.4 any other value fulfills the promise")
     func otherValues() async throws {
         let nothing: Int? = nil
         #expect(try await Promise.resolved(1).then { _ in nothing }.value == nil)

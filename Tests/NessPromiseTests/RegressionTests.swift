@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "a handler of an error runs on the queue that was asked for, like a handler of a value", .covers("BE-11"), arguments: [true, false])
+        "a handler of an error runs on the given queue, like a handler of a value", .covers("BE-11"), arguments: [true, false])
     func errorsOnTheirQueue(fails: Bool) async throws {
         let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
@@ -104,7 +104,7 @@ import Testing
         #expect(here.entries == Array(repeating: true, count: fails ? 3 : 2))
     }
 
-    @Test("cancelling the awaiting task cancels the work behind the promise", .covers("BE-12"))
+    @Test("canceling the awaiting task cancels the work behind the promise", .covers("BE-12"))
     func cancelReachesTheWork() async {
         let (cancelled, resolver) = Promise<Bool>.pending()
         let (started, startedResolver) = Promise<Void>.pending()

@@ -95,7 +95,7 @@ import Testing
         #expect(try await seen.value == 0)
     }
 
-    @Test("a drop cancels the task, settles the promise at once, and leaves other branches alone", arguments: [true, false])
+    @Test("a drop cancels the task, settles the promise immediately, and leaves other branches alone", arguments: [true, false])
     func dropCancels(dropsRoot: Bool) async throws {
         let (started, startedResolver) = Promise<Void>.pending()
         let (gate, gateResolver) = Promise<Void>.pending()
@@ -135,7 +135,7 @@ import Testing
             resolver.resolve(1)
             #expect(await child.failure(as: PromiseError.self) == .dropped)
         }
-        // All tasks and handlers that could begin have begun.
+        // All tasks and handlers that could start have started.
         for _ in 0..<100 { _ = try await Promise.resolved(1).then { try await Promise.resolved($0).value }.value }
         #expect(ran.entries.isEmpty)
     }

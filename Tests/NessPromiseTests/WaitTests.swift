@@ -49,7 +49,7 @@ import Testing
         #expect(result == .wouldDeadlock)
     }
 
-    @Test("waiting on a queue that targets the one that the promise needs fails, however often it is asked")
+    @Test("waiting on a queue that targets the one that the promise needs fails, each time it is tried")
     func onTargetingQueue() async {
         let base = DispatchQueue(label: "base"), queue = DispatchQueue(label: "queue", target: base)
         for needed in [base, queue, base] {

@@ -69,7 +69,7 @@ extension ConformanceFault {
         ConformanceFault("cancels all exchanges", fails: ["cancel.others"]) {
             let tasks = Lock<[Task<Void, any Error>]>([])
             return Faulty { wire, request, receive in
-                // Otherwise the detached task might send before it is cancelled.
+                // Otherwise the detached task might send before it is canceled.
                 try Task.checkCancellation()
                 // The task sends nothing before a cancellation can reach it: its `receive` may be what cancels.
                 let isReachable = TestGate()

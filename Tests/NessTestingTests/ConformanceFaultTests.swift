@@ -14,14 +14,14 @@ import Testing
 
     @Test("each check is failed by one of the faulty transports") func coverage() {
         let failed = ConformanceFault.all.reduce(into: Set<TransportConformance.ID>()) { $0.formUnion($1.fails) }
-        // The checks of TLS share their code with those without. The catalogue has the tests below.
+        // The checks of TLS share their code with those without. The catalog has the tests below.
         let others = TransportConformance.checks.filter { !failed.contains($0.id) && !$0.needsAuthority && $0.group != .misbehaviour }
         #expect(others.isEmpty)
     }
 
-    // MARK: the catalogue
+    // MARK: the catalog
 
-    /// Runs the checks of misbehaviours, and expects each to fail.
+    /// Runs the checks of misbehaviors, and expects each to fail.
     private func expectFailures(
         _ fault: ConformanceFault, where isMeant: (Misbehaviour) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
     ) async {
@@ -32,12 +32,12 @@ import Testing
         #expect(report.passed == [], sourceLocation: sourceLocation)
     }
 
-    /// Returns false for a misbehaviour that ends the process of the transport below the faulty one.
+    /// Returns false for a misbehavior that ends the process of the transport below the faulty one.
     private static func canRun(_ misbehaviour: Misbehaviour) -> Bool {
         !misbehaviour.onlyOutOfProcess || !(ConformanceFault.makeWire() is URLSessionTransport)
     }
 
-    @Test("a transport that takes errors for responses fails for every misbehaviour that is an error") func errorsAsResponses() async {
+    @Test("a transport that takes errors for responses fails for every misbehavior that is an error") func errorsAsResponses() async {
         await expectFailures(.errors("", fails: []) { error, _ in error is TransportError ? nil : error }) { misbehaviour in
             switch misbehaviour.expectation {
             // The pipeline refuses a Content-Length that is wrong, and a body that is shorter than its Content-Length.
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("a transport that changes bodies fails for every misbehaviour that has one") func changedBodies() async {
+    @Test("a transport that changes bodies fails for every misbehavior that has one") func changedBodies() async {
         let fault = ConformanceFault.events("", fails: []) { _, event in
             if case .body(let data) = event { [.body(data + [33])] } else { [event] }
         }
@@ -58,17 +58,17 @@ import Testing
         }
     }
 
-    @Test("a transport that cannot be cancelled in the right way fails for every misbehaviour that never answers") func silence() async {
+    @Test("a transport that cannot be canceled in the right way fails for every misbehavior that never responds") func silence() async {
         await expectFailures(.errors("", fails: []) { error, _ in error is CancellationError ? TransportError.timedOut : error }) {
             $0.expectation == .timesOut && $0.requestCount == 1
         }
     }
 
-    @Test("a transport with other types of errors fails for every misbehaviour that never ends") func endless() async {
+    @Test("a transport with other types of errors fails for every misbehavior that never ends") func endless() async {
         await expectFailures(.errors("", fails: []) { _, _ in CocoaError(.featureUnsupported) }) { $0.expectation == .tooLarge }
     }
 
-    @Test("a transport that invents an answer fails for every misbehaviour") func invented() async {
+    @Test("a transport that invents a response fails for every misbehavior") func invented() async {
         let fault = ConformanceFault("", fails: []) { wire, request, receive in
             try await receive(.head(statusCode: 202, headers: [:]))
             try await receive(.body(Data("invented".utf8)))

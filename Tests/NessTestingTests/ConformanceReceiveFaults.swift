@@ -44,7 +44,7 @@ extension ConformanceFault {
         overlapping, unbounded,
     ]
 
-    /// Calls `receive` for the second piece while it takes the first. Other transports begin when that has happened.
+    /// Calls `receive` for the second piece while it takes the first. Other transports start when that has happened.
     private static var overlapping: ConformanceFault {
         let isFirst = Lock(true), hasOverlapped = TestGate()
         return ConformanceFault("calls `receive` twice at once", fails: ["receive.one-at-a-time"], onlyThese: true) {
@@ -72,7 +72,7 @@ extension ConformanceFault {
         }
     }
 
-    /// Reads as fast as it can, and keeps the pieces in memory. Other transports begin when it has the whole body.
+    /// Reads as fast as it can, and keeps the pieces in memory. Other transports start when it has the whole body.
     private static var unbounded: ConformanceFault {
         let isFirst = Lock(true), hasAll = TestGate()
         return ConformanceFault("has no back pressure", fails: ["receive.back-pressure"], onlyThese: true) {

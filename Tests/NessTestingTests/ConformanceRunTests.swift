@@ -33,7 +33,7 @@ import Testing
         #expect(Suite.checks(in: .misbehaviour).count == Misbehaviour.all.count)
     }
 
-    @Test("a failure names the check, its rule, what was expected and what came") func failure() async throws {
+    @Test("a failure names the check, its rule, what was expected and what was received") func failure() async throws {
         let check = try Self.check("contract.statuses")
         let report = await Suite.run({ Canned() }, checks: [check])
         #expect(!report.isPassed && report.passed.isEmpty)
@@ -108,7 +108,7 @@ import Testing
         silent.never.open()
     }
 
-    @Test("a cancelled run skips the remaining checks") func cancelled() async throws {
+    @Test("a canceled run skips the remaining checks") func cancelled() async throws {
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return await Suite.run({ Canned() })

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn) struct LifecycleTests {
-    @Test("the server answers a hundred connections at once") func aHundredConnectionsAtOnce() async throws {
+    @Test("the server responds on a hundred concurrent connections") func aHundredConnectionsAtOnce() async throws {
         let gate = TestGate()
         let server = try await TestServer.start { request in
             await gate.wait()
@@ -143,7 +143,7 @@ import Testing
         #expect(try await offPool { forgotten.readToEnd().end } != .limit)
     }
 
-    @Test("waitUntil returns when its task is cancelled") func waitUntilReturnsWhenItsTaskIsCancelled() async throws {
+    @Test("waitUntil returns when its task is canceled") func waitUntilReturnsWhenItsTaskIsCancelled() async throws {
         let server = try await TestServer.start { _ in .status(200) }
         let waiting = Task { await server.waitUntil { $0.requestCount == 1 } }
         waiting.cancel()

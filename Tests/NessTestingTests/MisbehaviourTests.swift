@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn) struct MisbehaviourTests {
-    @Test("names of misbehaviours are unique and in kebab case") func namesAreUniqueKebabCaseAndManyEnough() {
+    @Test("names of misbehaviors are unique and in kebab case") func namesAreUniqueKebabCaseAndManyEnough() {
         let names = Misbehaviour.all.map(\.name)
         #expect(names.count >= 60)
         #expect(Set(names).count == names.count)
@@ -19,7 +19,7 @@ import Testing
 
     /// Runs every entry against a client that sends, closes its sending side and reads. Each entry must then end, and leave no connection
     /// behind.
-    @Test("every misbehaviour runs, ends and leaves no connection behind", arguments: Misbehaviour.all)
+    @Test("every misbehavior runs, ends and leaves no connection behind", arguments: Misbehaviour.all)
     func everyEntryRunsAndEnds(misbehaviour: Misbehaviour) async throws {
         let server = try await TestServer.start(misbehaviour)
         let limit = 2 << 20
@@ -42,7 +42,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a misbehaviour that stalls does so until the server stops") func stallsStallUntilTheServerStops() async throws {
+    @Test("a misbehavior that stalls does so until the server stops") func stallsStallUntilTheServerStops() async throws {
         for misbehaviour in Misbehaviour.all where misbehaviour.expectation == .timesOut && misbehaviour.requestCount == 1 {
             let server = try await TestServer.start(misbehaviour)
             let client = try await offPool {

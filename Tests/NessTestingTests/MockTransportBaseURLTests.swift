@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "a pattern without a leading slash matches the request that the same text makes under the base URL", .covers("PMH-88"),
+        "a pattern without a leading slash matches the request that the same string makes under the base URL", .covers("PMH-88"),
         arguments: [
             "https://api.example.com/v1/", "https://api.example.com/v1", "https://api.example.com", "https://api.example.com/a/b%20c/v1/",
             "https://api.example.com:8443/v1", "http://127.0.0.1/v1?unused=1#part", "https://api.example.com/a/../v1", "https://[::1]/v1/",
@@ -52,7 +52,7 @@ import Testing
         #expect(try await answer("v1/users/1", "users/1") == "unmatched")
     }
 
-    @Test("a pattern with a leading slash begins at the root of any host, whatever the base URL is", .covers("PMH-88"))
+    @Test("a pattern with a leading slash starts at the root of any host, regardless of the base URL", .covers("PMH-88"))
     func leadingSlash() async throws {
         #expect(try await answer("/v1/users/1", "users/1") == "matched")
         #expect(try await answer("/users/1", "users/1") == "unmatched")
@@ -60,7 +60,7 @@ import Testing
         #expect(try await answer("/v1/users/1", "https://other.test/v1/users/1") == "matched")
     }
 
-    @Test("without a base URL the pattern begins at the root of any host")
+    @Test("without a base URL the pattern starts at the root of any host")
     func noBaseURL() async throws {
         #expect(try await answer("users/1", "https://any.test/users/1", base: nil) == "matched")
         #expect(try await answer("users/1", "https://any.test/v1/users/1", base: nil) == "unmatched")
@@ -69,7 +69,7 @@ import Testing
         #expect(try await mock.answer("https://any.test/users/1") == "direct")
     }
 
-    @Test("the base URL is that of the request's environment, also after a redirect")
+    @Test("the base URL is that of the request's environment, even after a redirect")
     func environments() async throws {
         let mock = MockTransport()
         mock.on(.get, "users/1") { _ in .text("user") }
@@ -85,7 +85,7 @@ import Testing
         await #expect(throws: UnmatchedRequest.self) { _ = try await ness.get("https://one.test/v1/users/1").dataRequest().value }
     }
 
-    @Test("a pattern that no request can match is refused", arguments: ["../users", "users/./1", "/a/../b"])
+    @Test("a pattern that no request can match is rejected", arguments: ["../users", "users/./1", "/a/../b"])
     func dotSegments(pattern: String) async throws {
         await #expect(throws: MockTransportError.self) { _ = try await answer(pattern, "users") }
     }

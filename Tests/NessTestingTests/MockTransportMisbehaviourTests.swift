@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "a route shows the named misbehaviour, and the manager reports it",
+        "a route shows the named misbehavior, and the manager reports it",
         arguments: [
             ("reset-in-body", NessError.Kind.connectionLost), ("length-too-long", .truncated), ("chunked-nothing", .truncated),
             ("garbage-status-line", .malformedResponse), ("reset-after-request", .connectionLost),
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("a misbehaviour over several requests happens over those of the route")
+    @Test("a misbehavior over several requests happens over those of the route")
     func severalRequests() async throws {
         let misbehaviour = try #require(Misbehaviour.all.first { $0.requestCount == 2 && $0.name == "cut-on-reuse" })
         let mock = MockTransport()
@@ -76,7 +76,7 @@ import Testing
         #expect(error?.kind == .truncated, "\(error as Any)")
     }
 
-    @Test("one request can misbehave, whatever its manager's transport is")
+    @Test("one request can misbehave, regardless of its manager's transport")
     func oneRequest() async throws {
         let mock = MockTransport()
         mock.on(.get, "x") { _ in .text("fine") }
@@ -90,7 +90,7 @@ import Testing
         await #expect(throws: MockTransportError.self) { _ = try await ness.get("x").mock(misbehaving: "none").response() }
     }
 
-    @Test("a host with pinned keys can misbehave, too")
+    @Test("a host with pinned keys can misbehave")
     func pinned() async throws {
         let mock = MockTransport()
         mock.on(.get, "x", misbehaving: "length-too-long")
@@ -109,7 +109,7 @@ import Testing
         mock.on(.get, "y") { _ in .text("y") }
         let ness = mocked(mock)
         let error = await #expect(throws: MockTransportError.self) { _ = try await ness.get("y").dataRequest().value }
-        let reason = "there is no misbehaviour \"reset-in-bodi\"; did you mean \"reset-in-body\"?"
+        let reason = "there is no misbehavior \"reset-in-bodi\"; did you mean \"reset-in-body\"?"
         #expect(error?.description.contains(reason) == true, "\(error as Any)")
         route.remove()
         #expect(try await ness.get("y").text() == "y")

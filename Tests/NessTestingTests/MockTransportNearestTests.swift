@@ -37,7 +37,7 @@ import Testing
         #expect(error.routes == ["GET users/:id", "POST login"])
     }
 
-    @Test("each kind of difference has a reason of its own")
+    @Test("each kind of difference has its own reason")
     func reasons() async throws {
         #expect(try await nearest("users/1", to: "users/2") == [#"GET users/1 ("2" is not "1")"#])
         #expect(try await nearest("users/:id", to: "users") == ["GET users/:id (the path below the base URL has 1 segment, not 2)"])
@@ -53,7 +53,7 @@ import Testing
         #expect(try await nearest("users?page=1&size=2", to: "users?page=1") == ["GET users?page=1&size=2 (the query has no size=2)"])
     }
 
-    @Test("a route of another method and one whose replies are used up are near", .covers("PMH-91"))
+    @Test("a route of another method, and one whose replies are used up, are listed as near", .covers("PMH-91"))
     func methodsAndReplies() async throws {
         let mock = MockTransport()
         mock.on(.put, "users/1") { _ in .status(200) }
@@ -92,7 +92,7 @@ import Testing
         #expect(!other.nearest.isEmpty && !"\(other) \(other.nearest)".contains("hidden"))
     }
 
-    @Test("a very long path is compared at once")
+    @Test("a very long path is compared quickly")
     func longPath() async throws {
         let long = String(repeating: "x", count: 20_000)
         #expect(try await nearest("users/\(long)y", to: "users/\(long)").count == 1)

@@ -21,7 +21,7 @@ import Testing
         return mock
     }
 
-    @Test("handlers and lists of replies answer the requests of a manager", .covers("PMH-90"))
+    @Test("handlers and lists of replies serve the requests of a manager", .covers("PMH-90"))
     func contract() async throws {
         let mock = MockTransport()
         mock.on(.get, "/users/:id") { request in

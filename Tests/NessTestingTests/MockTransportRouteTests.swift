@@ -98,7 +98,7 @@ import Testing
         #expect(try await mock.answer("https://a/x") == "unmatched")
     }
 
-    @Test("of several matching routes the newest answers, until it is removed", .covers("PMH-88"))
+    @Test("of several matching routes the newest is used, until it is removed", .covers("PMH-88"))
     func precedence() async throws {
         let mock = MockTransport()
         mock.on(.get, "/x") { _ in .text("first") }

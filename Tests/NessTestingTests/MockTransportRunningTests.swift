@@ -38,7 +38,7 @@ import Testing
         #expect(isCase(error) { if case .timedOut = $0 { true } else { false } })
     }
 
-    @Test("a cancelled exchange ends at once, even if its handler ignores the cancellation", .covers("PMH-95"))
+    @Test("a canceled exchange ends immediately, even if its handler ignores the cancellation", .covers("PMH-95"))
     func cancelled() async throws {
         let mock = MockTransport()
         let started = [TestGate(), TestGate()], noticed = TestGate(), never = TestGate()
@@ -64,7 +64,7 @@ import Testing
         never.open()
     }
 
-    @Test("cancelling an exchange ends its delay", .covers("PMH-95"))
+    @Test("canceling an exchange ends its delay", .covers("PMH-95"))
     func cancelledDelay() async throws {
         let clock = ManualClock()
         let mock = MockTransport(clock: clock)
@@ -80,7 +80,7 @@ import Testing
         #expect(isCase(error) { if case .dropped = $0 { true } else { false } })
     }
 
-    @Test("a cancelled request is not recorded, and gets no event after its cancellation")
+    @Test("a canceled request is not recorded, and gets no event after its cancellation")
     func cancelledEarly() async throws {
         let mock = MockTransport()
         mock.on(.get, "/x") { _ in .chunked([Data("a".utf8), Data("b".utf8)]) }

@@ -32,7 +32,7 @@ import Testing
         #expect(mock.unmatchedRequests.count == 1 && mock.requests.count == 2)
     }
 
-    @Test("the error of a mock without routes says so")
+    @Test("the error of a mock without routes states that it has none")
     func noRoutes() async throws {
         let error = await #expect(throws: UnmatchedRequest.self) {
             _ = try await mocked(MockTransport()).httpRequest(withUrl: "x").dataRequest().value

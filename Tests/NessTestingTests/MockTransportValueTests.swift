@@ -73,7 +73,7 @@ import Testing
         #expect(try await ness.get("users/2").decoded(as: User.self) == dated)
     }
 
-    @Test("a value that can't be encoded fails the request with a reason, and other routes still answer")
+    @Test("a value that can't be encoded fails the request with a reason, and other routes still work")
     func unencodable() async throws {
         let mock = MockTransport()
         mock.on(.get, "point", returning: ["x": Double.nan])

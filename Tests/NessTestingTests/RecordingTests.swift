@@ -21,7 +21,7 @@ import Testing
         return (archive, replay)
     }
 
-    @Test("a replay answers like the recorded server: statuses, headers, bodies, in order, the last one repeatedly")
+    @Test("a replay responds like the recorded server: statuses, headers, bodies, in order, the last one repeatedly")
     func plain() async throws {
         let mock = MockTransport()
         let bytes = Data((0...255).map { UInt8($0) })
@@ -131,7 +131,7 @@ import Testing
         #expect(content.text?.contains("hunter2") != true)
     }
 
-    @Test("a request that was not recorded fails and is not retried; so does one beyond the last answer, if asked for")
+    @Test("a request that was not recorded fails and is not retried; so does one beyond the last response, if configured")
     func unmatched() async throws {
         let entry = HTTPArchive.Entry(
             request: HTTPArchive.Request(method: "GET", url: "https://MOCK.test:443?token=a#f"), response: HTTPArchive.Response(status: 200)
@@ -163,7 +163,7 @@ import Testing
         #expect(titles[0] == titles[1] && titles[0] != nil)
     }
 
-    @Test("cancelled exchanges are not recorded; times are by the clock, and the order is that of the starts")
+    @Test("canceled exchanges are not recorded; times are by the clock, and the order is that of the starts")
     func order() async throws {
         let clock = ManualClock(advancesAutomatically: true)
         let mock = MockTransport(clock: clock)
@@ -223,7 +223,7 @@ import Testing
         #expect(answered.isSubset(of: response?.keys.map { $0 } ?? []))
     }
 
-    @Test("a file that is too long, or without an end, is refused before it is read") func endlessFile() throws {
+    @Test("a file that is too long, or without an end, is rejected before it is read") func endlessFile() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "ness-\(UUID().uuidString).har")
         defer { try? FileManager.default.removeItem(at: file) }
         _ = FileManager.default.createFile(atPath: file.path, contents: nil)

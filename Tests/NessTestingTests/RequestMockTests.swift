@@ -12,7 +12,7 @@ import Testing
         return (mocked(mock, configure: configure), mock)
     }
 
-    @Test("a request can be mocked on its own, whatever its manager's transport is", .covers("PMH-93", "PMH-86"))
+    @Test("one request can be mocked, regardless of its manager's transport", .covers("PMH-93", "PMH-86"))
     func replies() async throws {
         let (ness, mock) = unreachable()
         let builder = ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").mock(.status(503), .text("second"))
@@ -71,7 +71,7 @@ import Testing
         #expect(try await mock.answer("https://mock.test/x", .put) == "its own")
     }
 
-    @Test("a list of replies may end; then an earlier route answers, or the error names the used-up one", .covers("PMH-91", "HIS-40"))
+    @Test("a list of replies may end; then an earlier route replies, or the error names the used-up one", .covers("PMH-91", "HIS-40"))
     func ending() async throws {
         let mock = MockTransport()
         mock.on(.get, "/x", replies: [.text("1"), .text("2")], repeatsLast: false)
@@ -85,7 +85,7 @@ import Testing
         #expect(try await mock.answer("https://mock.test/x") == "any")
     }
 
-    @Test("a mistake in a mock fails at once, and no retry control is asked")
+    @Test("a mistake in a mock fails immediately, and no retry control applies")
     func final() async throws {
         let mock = MockTransport()
         mock.on(.get, "/a/*/b") { _ in .status(200) }

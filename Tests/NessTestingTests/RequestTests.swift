@@ -49,7 +49,9 @@ import Testing
         #expect(request.isChunked && request.trailers == ["X-Sum": "9"])
     }
 
-    @Test("Expect: 100-continue is answered before the client sends the body") func expectIsAnsweredBeforeTheBodyIsSent() async throws {
+    @Test("the server responds to Expect: 100-continue before the client sends the body") func expectIsAnsweredBeforeTheBodyIsSent()
+        async throws
+    {
         let server = try await TestServer.start { .text($0.bodyText) }
         let (interim, answer) = try await offPool {
             let client = try RawClient(port: server.port)
@@ -63,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "a malformed request is refused with 400",
+        "a malformed request is rejected with 400",
         arguments: [
             "GARBAGE\r\n\r\n", "GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
             "GET  / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -85,7 +87,7 @@ import Testing
         #expect(status == "HTTP/1.1 400 Bad Request")
     }
 
-    @Test("a request that is too large or not supported is refused with the right status") func otherRefusals() async throws {
+    @Test("a request that is too large or not supported is rejected with the right status") func otherRefusals() async throws {
         #expect(try await receive("GET / HTTP/2.0\r\nHost: x\r\n\r\n").status == "HTTP/1.1 505 HTTP Version Not Supported")
         let huge = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n"
         #expect(try await receive(huge).status == "HTTP/1.1 413 Content Too Large")

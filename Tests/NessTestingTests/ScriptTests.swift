@@ -84,7 +84,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a handler can answer with a script, and the connection continues") func aHandlerCanAnswerWithAScriptAndGoOn() async throws {
+    @Test("a handler can return a script, and the connection continues") func aHandlerCanAnswerWithAScriptAndGoOn() async throws {
         let server = try await TestServer.start { request in
             request.path == "/early"
                 ? .script([.send("HTTP/1.1 103 Early Hints\r\n\r\n"), .respond(.text("main")), .resumeServing])
@@ -115,7 +115,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("an endless body ends with the server, also if the client reads all of it at once")
+    @Test("an endless body ends with the server, even if the client reads all of it in one call")
     func endlessBodyAndStop() async throws {
         let server = try await TestServer.start(script: { _ in [.receiveHead, .sendUntilClosed(Data("a".utf8))] })
         let port = server.port
@@ -147,7 +147,7 @@ import Testing
         #expect(head.text.hasSuffix("Content-Length: 4\r\n\r\n"))
     }
 
-    @Test("a malformed request in a script is refused") func aMalformedRequestInAScriptIsRefused() async throws {
+    @Test("a malformed request in a script is rejected") func aMalformedRequestInAScriptIsRefused() async throws {
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .respond(.text("unreached"))] })
         let text = try await offPool {
             let client = try RawClient(port: server.port)

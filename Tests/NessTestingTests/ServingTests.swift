@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn) struct ServingTests {
-    @Test("a handler of one line compiles and answers") func theContractsCallCompilesAndAnswers() async throws {
+    @Test("a handler of one line compiles and responds") func theContractsCallCompilesAndAnswers() async throws {
         let server = try await TestServer.start { request in
             request.path == "/hello" ? .text("hi \(request.method) \(request.headers["user-agent"] ?? "")") : .status(404)
         }
@@ -24,7 +24,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("each request has a number in the order of arrival, on whichever connection it came, and whenever its handler ends")
+    @Test("each request has a number in the order of arrival, on any connection, no matter when its handler ends")
     func numbers() async throws {
         let second = TestGate()
         let server = try await TestServer.start { request in
@@ -39,7 +39,8 @@ import Testing
         await server.stop()
     }
 
-    @Test("a handler that throws answers 500 with the error's text") func aHandlerThatThrowsAnswers500WithTheText() async throws {
+    @Test("a handler that throws responds with 500 and the error's description") func aHandlerThatThrowsAnswers500WithTheText() async throws
+    {
         struct Broken: Error {}
         let server = try await TestServer.start { _ in throw Broken() }
         let answer = try await offPool { try RawClient(port: server.port).exchange(get) }
@@ -65,7 +66,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("pipelined requests are answered in order") func pipelinedRequestsAreAnsweredInOrder() async throws {
+    @Test("responses to pipelined requests are in order") func pipelinedRequestsAreAnsweredInOrder() async throws {
         let server = try await TestServer.start { .text($0.target) }
         let text = try await offPool {
             let client = try RawClient(port: server.port)

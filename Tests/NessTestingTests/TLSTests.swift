@@ -7,7 +7,7 @@ import Testing
 
 /// A server with TLS, as a client sees it that speaks none. `SecureTests` has those that do.
 @Suite(.inTurn) struct TLSTests {
-    @Test("a server with a certificate says so in its URL, and answers nothing in plain text")
+    @Test("a server with a certificate has an https URL, and does not respond to plain HTTP")
     func plainClient() async throws {
         let server = try await TestServer.start(certificate: TestAuthority().certificate()) { _ in .text("secret") }
         #expect(server.url.absoluteString == "https://127.0.0.1:\(server.port)")
@@ -39,7 +39,7 @@ import Testing
         #expect(first.pem != second.pem)
     }
 
-    @Test("a host that is no name and no address is an error")
+    @Test("a host that is neither a name nor an address is an error")
     func hosts() throws {
         #expect(throws: TestServerError.self) { try TestAuthority().certificate(for: ["300.1.2.3"]) }
         #expect(throws: TestServerError.self) { try TestAuthority().certificate(for: []) }

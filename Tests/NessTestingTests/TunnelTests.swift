@@ -26,7 +26,7 @@ import Testing
         return result
     }
 
-    @Test("a tunnel passes on what both sides send, what came with the CONNECT included")
+    @Test("a tunnel passes on what both sides send, including the bytes after the CONNECT")
     func relays() async throws {
         try await proxied({ _ in [.serve { .text("\($0.path) \($0.body.count)") }] }) { client, _ in
             client.send(Self.connect + get)

@@ -37,7 +37,7 @@ import Testing
         #expect(ness.waitingRequestCount(at: .hostQueue) == 0)
     }
 
-    @Test("requests that wait for a place with all hosts count as queued, too")
+    @Test("requests that wait for a place with all hosts count as queued")
     func requestLimit() async throws {
         let mock = MockTransport()
         let go = TestGate()
@@ -88,7 +88,7 @@ import Testing
         #expect(refreshes.withLock { $0 } == 1 && ness.waitingRequestCount(at: .refresh) == 0)
     }
 
-    @Test("a wait that has to end says how many requests there were")
+    @Test("a wait that has to end reports how many requests there were")
     func timeout() async throws {
         let ness = mocked(mock())
         ness.maximumConnectionsPerHost = 0
@@ -105,7 +105,7 @@ import Testing
         promise.drop()
     }
 
-    @Test("a cancelled wait ends")
+    @Test("a canceled wait ends")
     func cancellation() async throws {
         let ness = mocked(mock())
         let clock = ManualClock()

@@ -32,8 +32,8 @@ package final class Child: Sendable {
         process = Process()
         process.executableURL = executable
         process.arguments = arguments
-        // The child uses the transport of this test run, and the sanitizer's options: a report that they do not suppress ends the child with
-        // an error. To know the names in a report, the sanitizer looks for its symbolizer on the path.
+        // The child uses the transport of this test run, and the sanitizer's options: a report that they do not suppress ends the child
+        // with an error. To know the names in a report, the sanitizer looks for its symbolizer on the path.
         let inherited = ProcessInfo.processInfo.environment.filter { ["NESS_TRANSPORT", "TSAN_OPTIONS", "PATH"].contains($0.key) }
         process.environment = ["SWIFT_BACKTRACE": "enable=no"].merging(inherited) { mine, _ in mine }.merging(environment) { _, new in new }
         process.standardOutput = FileHandle.nullDevice

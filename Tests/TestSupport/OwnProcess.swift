@@ -50,7 +50,7 @@ package struct OwnProcess: SuiteTrait, TestTrait, TestScoping {
     /// A host whose name look-up never ends in this process.
     package static let hangingHost = "hanging.test"
 
-    /// Returns the number of look-ups of `hangingHost` that have begun. `nil` if this is not a process of a suite's own.
+    /// Returns the number of look-ups of `hangingHost` that have started. `nil` if this is not a process of a suite's own.
     package static var hangingLookUpCount: (@convention(c) () -> Int32)? {
         dlsym(nil, "ness_test_look_up_count").map { unsafeBitCast($0, to: (@convention(c) () -> Int32).self) }
     }

@@ -60,7 +60,7 @@ public struct AsyncHTTPClientTransport: NessHTTP.Transport {
         return outgoing
     }
 
-    /// Refuses a response that the client has taken, although its body is not what the caller asked for.
+    /// Rejects a response that the client has accepted, although its body is not what the caller requested.
     private static func check(_ response: HTTPClientResponse, to request: HTTPRequest) throws {
         func coding(_ name: String) -> String { response.headers[name].joined(separator: ",").lowercased() }
         // A caller who asks for other codings removes them itself.
@@ -68,7 +68,7 @@ public struct AsyncHTTPClientTransport: NessHTTP.Transport {
             ["", "identity", "gzip", "deflate"].contains(coding("Content-Encoding"))
             || request.headers["Accept-Encoding"]?.contains("gzip") == false
         guard response.status != .switchingProtocols, isKnown, ["", "chunked"].contains(coding("Transfer-Encoding")) else {
-            throw TransportError(.malformedResponse, "the server sent another protocol or coding than it was asked for")
+            throw TransportError(.malformedResponse, "the server sent another protocol or coding than the request allows")
         }
     }
 
@@ -84,7 +84,8 @@ public struct AsyncHTTPClientTransport: NessHTTP.Transport {
             return TransportError(hasHead ? .truncated : .tls, "TLS failed", underlying: error)
         }
         if error is HTTPParserError {
-            return TransportError(hasHead ? .truncated : .malformedResponse, "the answer is not an HTTP response", underlying: error)
+            return TransportError(
+                hasHead ? .truncated : .malformedResponse, "the server did not send a valid HTTP response", underlying: error)
         }
         let known = error as? HTTPClientError
         if known == .cancelled { return CancellationError() }

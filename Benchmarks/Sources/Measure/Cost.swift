@@ -25,7 +25,7 @@ public struct Rounds: Sendable {
 
     /// Measures several ways of doing one thing. They run in turn, round by round, so noise of the machine affects all of them.
     /// - Parameters:
-    ///   - count: The number of measurements of each contender. One more round comes first and does not count.
+    ///   - count: The number of measurements of each contender. A warm-up round runs first and does not count.
     ///   - contenders: The names and the closures to measure. Each closure does the whole work of a round.
     public static func measure(_ count: Int, _ contenders: [(name: String, body: () async throws -> Void)]) async throws -> Rounds {
         var rounds = Rounds()

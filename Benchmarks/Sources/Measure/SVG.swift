@@ -3,7 +3,7 @@ public struct SVG {
     /// The colors of lines and bars, which stand out on light and on dark ground.
     public static let colors = ["#868686", "#d9423a", "#e08a00", "#3b82d6", "#2f9e57"]
 
-    /// The part of a text that lies at its point.
+    /// The end of a label that lies at its point.
     public enum Anchor: String { case start, middle, end }
 
     private let width: Int
@@ -16,7 +16,7 @@ public struct SVG {
         text(title, 20, 28, size: 17)
     }
 
-    /// Adds a text. A `turned` text runs upwards.
+    /// Adds a label. A `turned` label runs upwards.
     public mutating func text(_ content: String, _ x: Double, _ y: Double, _ anchor: Anchor = .start, size: Int = 13, turned: Bool = false)
     {
         let place = turned ? #"transform="translate(\#(short(x)) \#(short(y))) rotate(-90)""# : #"x="\#(short(x))" y="\#(short(y))""#

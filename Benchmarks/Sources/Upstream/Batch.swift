@@ -2,7 +2,7 @@ import NessHTTP
 import NessTesting
 import Synchronization
 
-/// A transport that answers with an empty 200 once a gate is open, and a loader that opens a gate when a number of requests has arrived at
+/// A transport that returns an empty 200 once a gate is open, and a loader that opens a gate when a number of requests has arrived at
 /// its place in the pipeline.
 public final class Batch: Transport, HTTPLoader {
     private struct State: Sendable {
@@ -16,11 +16,11 @@ public final class Batch: Transport, HTTPLoader {
     /// Makes a transport.
     public init() {}
 
-    /// Begins a batch. The one before it has ended.
+    /// Starts a batch. The one before it has ended.
     /// - Parameters:
     ///   - count: The number of requests.
     ///   - arrived: The gate to open when the last of them has arrived.
-    ///   - answers: The gate before the answers. It may be the same gate.
+    ///   - answers: The gate before the responses. It may be the same gate.
     public func begin(_ count: Int, arrived: TestGate, answers: TestGate) {
         state.withLock { $0 = State(left: count, arrived: arrived, answers: answers) }
     }
@@ -35,7 +35,7 @@ public final class Batch: Transport, HTTPLoader {
         return try await next(request)
     }
 
-    /// Waits at the gate of the batch, and answers.
+    /// Waits at the gate of the batch, then responds.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         let gate = state.withLock(\.answers)
         await gate.wait()

@@ -4,8 +4,8 @@ import NessTesting
 
 /// A server in a separate process: nginx with one worker where it is installed, otherwise the `TestServer` of this program's child.
 public struct Upstream: Sendable {
-    /// The server's URL. Every path below `/get` has `bodySize` bytes of JSON, every path below `/page` has `pageSize` bytes with an ETag, and
-    /// `/file` has `fileSize` bytes.
+    /// The server's URL. Every path below `/get` has `bodySize` bytes of JSON, every path below `/page` has `pageSize` bytes with an ETag,
+    /// and `/file` has `fileSize` bytes.
     public let url: URL
     /// The server's URL over TLS with HTTP/2, and the file of its certificate. `nil` without nginx or openssl.
     public private(set) var secured: (url: URL, certificate: URL)?

@@ -5,7 +5,7 @@ import NessTesting
 import Synchronization
 import Upstream
 
-/// A server that takes 20 ms for an answer of 10,000 bytes, and counts its answers.
+/// A server that takes 20 ms for a response of 10,000 bytes, and counts its responses.
 private struct SlowServer {
     static let response =
         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10000\r\n\r\n" + String(repeating: "x", count: 10_000)
@@ -61,7 +61,7 @@ func measureSharing() async throws {
             // The round of the median time stands for all.
             let middle = rounds.sorted { $0.milliseconds < $1.milliseconds }[rounds.count / 2]
             print(
-                "\(middle.handler), \(callers) callers: \(middle.answered) answered, \(figure(middle.milliseconds)) ms,",
+                "\(middle.handler), \(callers) callers: \(middle.answered) completed, \(figure(middle.milliseconds)) ms,",
                 "\(middle.requests) requests, \(middle.bytes) bytes")
             try record(middle)
         }

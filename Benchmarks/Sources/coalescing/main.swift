@@ -1,5 +1,5 @@
-// Duplicate requests: 1 to 1,000 concurrent callers of the same GET, by one policy for duplicates after the other. Then the cost for each of
-// 10,000 callers to share an exchange, including joining and settling, and that of tasks that await one shared task.
+// Duplicate requests: 1 to 1,000 concurrent callers of the same GET, by one policy for duplicates after the other. Then the cost for each
+// of 10,000 callers to share an exchange, including joining and settling, and that of tasks that await one shared task.
 //   swift run -c release --package-path Benchmarks coalescing
 // Fails if a caller costs more than twelve times such a task.
 import Foundation

@@ -6,7 +6,7 @@ let knownLimits: [TransportConformance.ID: TransportConformance.KnownLimit] = {
         "misbehaviour.status-zero": .notRun("the client's state machine ends the process when a body follows the status 0"),
         "misbehaviour.endless-status-line": .notRun("the client reads a reason phrase of any length, so the check does not end"),
         "misbehaviour.endless-interims": .notRun("the client takes any number of interim responses, so the check does not end"),
-        "cancel.in-handshake": .notRun("the client goes on with a connection that nobody needs any more"),
+        "cancel.in-handshake": .notRun("the client keeps opening a connection that nobody needs any more"),
     ]
     // The checks wait for an event while the body is being sent.
     for id: TransportConformance.ID in ["cancel.inside-receive", "receive.error"] {

@@ -51,7 +51,7 @@ func allocationsEach(_ body: () async throws -> Void) async throws -> Double {
     return Double(allocations_end().count) / Double(count)
 }
 
-/// Returns the memory of a request whose exchange waits for an answer, in KiB.
+/// Returns the memory of a request whose exchange waits for a response, in KiB.
 func pendingKibibytes() async throws -> Double {
     let total = 10_000, batch = Batch()
     let ness = Ness {

@@ -3,11 +3,11 @@ let reasons: [String: String] = [
     "64 concurrent GETs over HTTP/1.1": ofRequests,
     "CPU of 64 concurrent GETs over HTTP/1.1": ofRequests,
     "CPU of a GET while other requests wait for a response": """
-    The reasons are those of 64 concurrent GETs. In addition, libcurl 7.88 searches its open connections for that of each finished request.
-    In some runs this adds 30 µs with 3,000 connections, in others nothing, because the search stops at the connection.
+    The reasons are those of 64 concurrent GETs. In addition, libcurl 7.88 searches its open connections whenever a request ends. With 3,000
+    connections this adds 30 µs in some runs, and nothing in others, because the search stops when it finds the connection.
     """,
     "One GET after the other over HTTP/1.1": """
-    Each request wakes libcurl's thread, and each response wakes the caller's. Bare libcurl waits in the thread that sends.
+    Each request wakes libcurl's thread, and each response wakes the caller's thread. The C program waits in the thread that sends.
     """,
     "CPU while one request waits for a response": """
     The figure includes the cost of one request on a new connection.
@@ -17,17 +17,17 @@ let reasons: [String: String] = [
     "Gateway on Hummingbird, 64 connections": ofGateways,
     "CPU of a gateway on Hummingbird": ofGateways,
     "Crawl of pages of 16 KiB, 16 at a time": """
-    The server is on the same machine, so a 304 saves no time on the wire. For each page the cache reads and
-    verifies a file, and the manager a response.
+    The server runs on the same machine, so a 304 saves no time on the network. For each page, the cache reads and verifies a file, and the
+    manager processes a response.
     """,
     "Five handlers in a row, on the thread that has the value": """
-    Every thread may chain, settle and drop a promise, so each link takes a lock. A future of SwiftNIO belongs to one event loop.
+    Any thread may chain, settle or drop a promise, so each link takes a lock. A SwiftNIO future belongs to one event loop.
     """,
     "Awaiting a value that is made in the background": """
-    A promise adds an object and a link for the caller to the task that makes the value.
+    A promise adds an object to the task that makes the value, and a link for the caller.
     """,
     "10,000 callers who share one response": """
-    Each caller is a request with its observers, deadline and cancellation. A task that awaits another has none of these.
+    Each caller is a request with its own observers, deadline and cancellation. A task that awaits another task has none of these.
     """,
 ]
 
@@ -35,8 +35,8 @@ let reasons: [String: String] = [
 let notExplained = "Not explained yet."
 
 private let ofRequests = """
-    Retries, redirects, authentication, caching, coalescing and deadlines make each GET a task with several asynchronous functions. A
-    profile shows no dominant function. In addition, `CurlTransport` needs a new libcurl handle for each request.
+    Each GET is a task with several asynchronous functions, because Ness supports retries, redirects, authentication, caching, coalescing
+    and deadlines. A profile shows no dominant function. In addition, `CurlTransport` needs a new libcurl handle for each request.
     """
 
 private let ofHTTP2 = """
@@ -45,5 +45,5 @@ private let ofHTTP2 = """
     """
 
 private let ofGateways = """
-    AsyncHTTPClient shares its event loops with the server, so a request stays on one thread. Ness hands it to libcurl's thread and back.
+    AsyncHTTPClient shares its event loops with the server, so a request stays on one thread. Ness passes it to libcurl's thread and back.
     """

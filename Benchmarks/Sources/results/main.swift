@@ -40,22 +40,24 @@ let sharing = table(
 let page = """
     # Results
 
-    `Benchmarks/run` wrote this page.
+    `Benchmarks/run` generates this page.
 
     \(machine)
 
-    "Ness" is Ness over the engine that it chooses: libcurl on Linux, URLSession on Apple platforms. The contenders of a question take turns
-    in one run. A bar and the table show the median of the rounds. The thin line and the column "spread" show the lowest and the highest
-    round. The last column is the median as a multiple of the contender that its head names.
+    "Ness" uses its default transport: libcurl on Linux, URLSession on Apple platforms. In each section, the contenders take turns in the same
+    run. The bars and the tables show the median of all rounds. The thin lines and the column "spread" show the lowest and the highest round.
+    The last column divides the median by that of the contender in its heading.
 
     \(sections.joined())
     ## Duplicate requests
 
-    Concurrent callers send the same GET to a server that responds after 20 ms with 10,000 bytes. The manager uses at most six connections.
-    Each line is the round of the median time. The column "served" counts the callers who received the response. The policies
-    `keepFirstCompletion`, `keepLatestCompletion` and `dropPreviousRequest` fail all others with `NessError.duplicate`. The column "bytes"
-    counts what the server received and sent, heads included. `requestAllSeparately` shares nothing. A manager without a handler does what
-    `keepAllCompletion` does.
+    Concurrent callers send the same GET. The server responds after 20 ms with 10,000 bytes, and the manager uses at most six connections. Each
+    row shows the round with the median time.
+
+    - "served" is the number of callers that received the response. With `keepFirstCompletion`, `keepLatestCompletion` and
+      `dropPreviousRequest`, the other callers fail with `NessError.duplicate`.
+    - "bytes" is what the server received and sent, including header fields.
+    - `requestAllSeparately` shares nothing. A manager without a handler behaves as with `keepAllCompletion`.
 
     ![Time until all callers are served](Plots/coalescing.svg)
 

@@ -19,7 +19,7 @@ struct Simulation {
         func requestDidEnd(_ request: HTTPRequest) { report.yield(.ended) }
     }
 
-    /// Counts requests, and answers 503 during the failure.
+    /// Counts requests, and responds with 503 during the failure.
     private final class Server: Transport, @unchecked Sendable {
         // The lock guards `perSecond`.
         private let lock = NSLock()

@@ -4,11 +4,11 @@
 //
 // The clients are 1,000 callers of one manager, as in a server or a gateway for 1,000 users. A retry budget is shared across a manager. It
 // has a minimum (100 retries in 10 s) that the app of a single user never reaches. For 1,000 apps with a manager each, read "full jitter"
-// also for "with the budget".
+// for "with the budget".
 //
-// Each client asks every 10 s, at a time of its own. From second 20 to 60 the server answers 503 at once. When that begins, every client
-// asks once more, like a client whose connection broke. The simulation runs Ness with its whole pipeline, on a ManualClock that moves from
-// one event to the next. One client acts at a time, so the order is always the same.
+// Each client sends a request every 10 s, at its own offset. From second 20 to 60 the server immediately responds with 503. When that
+// starts, every client sends one extra request, like a client whose connection broke. The simulation runs Ness with its whole pipeline, on
+// a ManualClock that moves from one event to the next. One client acts at a time, so the order is always the same.
 import Foundation
 import Measure
 import NessHTTP
@@ -63,6 +63,6 @@ let plot = LinePlot(
     "Requests of 1,000 clients to a server that fails",
     x: LinePlot.Axis("simulated time in seconds", marks: stride(from: 0, through: Double(length), by: 10).map { $0 }),
     y: LinePlot.Axis("requests a second", marks: stride(from: 0, through: Double((most / 200 + 1) * 200), by: 200).map { $0 }),
-    lines: lines, shaded: (Double(failure.lowerBound)..<Double(failure.upperBound), "the server answers 503"))
+    lines: lines, shaded: (Double(failure.lowerBound)..<Double(failure.upperBound), "the server returns 503"))
 try Data(plot.file.utf8).write(to: file)
 print("plot: \(file.path)")

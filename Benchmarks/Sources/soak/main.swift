@@ -1,7 +1,7 @@
-// A soak test: requests of every kind run in parallel, watched by an observer. A tenth are cancelled at different moments. It measures the
+// A soak test: requests of every kind run in parallel, watched by an observer. A tenth are canceled at different moments. It measures the
 // memory and the open descriptors that remain. Fails if the last two thirds of the requests add 16 MiB, or eight descriptors, or more.
 //   swift run -c release --package-path Benchmarks soak [--transport curl|urlsession] [--long] [REQUESTS]
-// The default is 30,000 requests; `--long` makes 100,000, of which 10,000 are cancelled.
+// The default is 30,000 requests; `--long` makes 100,000, of which 10,000 are canceled.
 import Foundation
 import NessHTTP
 import NessTesting
@@ -73,7 +73,7 @@ func descriptorCount() -> Int { (0..<4_096).count { fcntl(Int32($0), F_GETFD) !=
 /// The number of requests that a drop ended.
 let cancelCount = Atomic(0)
 
-/// Drops a request: at once, after some turns of other tasks, or when the server has been silent for a while.
+/// Drops a request: immediately, after some turns of other tasks, or when the server has been silent for a while.
 func cancel(_ moment: Int) async throws {
     let promise = ness.httpRequest(.get, withUrl: moment % 3 == 0 ? "silent" : "large").set(urlParameters: ["n": moment]).dataRequest()
     if moment % 3 == 0 { try await Task.sleep(for: .milliseconds(moment % 5)) }
@@ -89,7 +89,7 @@ func run(_ kind: Int, _ moment: Int, _ file: URL) async throws {
     case 1: _ = try await ness.httpRequest(.get, withUrl: "redirect").dataRequest().value
     case 2: _ = try await ness.httpRequest(.get, withUrl: "busy").validate(statusCode: 200).dataRequest().value
     case 3:
-        // A request fails if the server refuses it twice because the token changed again meanwhile. This failure is correct.
+        // A request fails if the server rejects it twice because the token changed again meanwhile. This failure is correct.
         _ = try? await account.httpRequest(.get, withUrl: "private").validate(statusCode: 200).dataRequest().value
     case 4:
         var count = 0
@@ -126,7 +126,7 @@ try await run(total / 3)
 let before = try resident(), descriptorsBefore = descriptorCount()
 try await run(total - total / 3)
 let grown = try resident() - before, opened = descriptorCount() - descriptorsBefore
-print("\(engine.makeTransport()): \(total) requests, of which \(cancelCount.load(ordering: .relaxed)) were cancelled")
+print("\(engine.makeTransport()): \(total) requests, of which \(cancelCount.load(ordering: .relaxed)) were canceled")
 print("the last \(total - total / 3) left \(grown / 1_024) KiB, of \(before / 1_024) KiB before, and \(opened) descriptors")
 await server.stop()
 try? FileManager.default.removeItem(at: folder)

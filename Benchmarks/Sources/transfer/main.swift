@@ -1,5 +1,5 @@
-// Downloads and uploads of a large file: throughput, and the peak memory of the whole process. Each runs in a separate process, in turn with
-// the programs that it is compared with: curl, AsyncHTTPClient, and a URLSession delegate task that writes to a file.
+// Downloads and uploads of a large file: throughput, and the peak memory of the whole process. Each runs in a separate process, in turn
+// with the programs that it is compared with: curl, AsyncHTTPClient, and a URLSession delegate task that writes to a file.
 //   swift run -c release --package-path Benchmarks transfer [--transport curl|urlsession] [--long] [MEBIBYTES]
 // A slow reader and a slow disk take 30 MB a second of 150 MB; of 3 GB with `--long`. Fails if Ness takes too much memory.
 import Foundation

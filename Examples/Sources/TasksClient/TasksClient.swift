@@ -79,7 +79,7 @@ private struct Session: Sendable {
     let tokens: Tokens
     let expiry: Date
 
-    /// Refreshes a session. Logs in where there is none, or where the server no longer takes its refresh token.
+    /// Refreshes a session. Logs in if there is no session, or if the server rejects its refresh token.
     static func renewing(_ session: Session?, login: [String: String], now: () -> Date, with ness: Ness) async throws -> Session {
         if let session {
             do {

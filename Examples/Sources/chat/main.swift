@@ -22,13 +22,13 @@ struct Chunk: Decodable, Sendable {
     let error: APIError.Reason?
 }
 
-/// A refusal: the body of a response with a status of 4xx or 5xx, or an event in the middle of an answer.
+/// An API error: the body of a response with a status of 4xx or 5xx, or an event in the middle of a reply.
 struct APIError: Error, Decodable {
     struct Reason: Decodable { let message: String }
     let error: Reason
 }
 
-/// Retries what the server has refused unread, and nothing else: no answer is paid for twice.
+/// Retries only what the server has rejected unread, so no reply is paid for twice.
 struct RateLimitRetry: RetryControl {
     let counter = CounterRetryControl(maxRetryCount: 4, timeIntervalBeforeTryToRetry: 1)
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
@@ -80,7 +80,7 @@ guard let url = URL(string: baseURL) else { fail("\(baseURL) is not a URL", code
 
 let ness = Ness { $0.baseURL = url }
 let prompt = Prompt(model: model, messages: [.init(role: "user", content: words.joined(separator: " "))])
-// Begins at the `await` below, because both run on the main actor. So Ctrl-C cannot come too early for the handler.
+// Starts at the `await` below, because both run on the main actor. So Ctrl-C cannot come too early for the handler.
 let conversation = Task { try await answer(prompt, from: ness, key: key) }
 
 // Ctrl-C cancels the task, which closes the connection.

@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-/// The trace that a request belongs to (W3C Trace Context). A server puts the trace of the request that it answers here.
+/// The trace that a request belongs to (W3C Trace Context). A server stores the trace of the request that it is handling here.
 struct Trace: RequestOptionKey, Sendable {
     static let defaultValue: Trace? = nil
     let id = randomDigits() + randomDigits()
@@ -12,7 +12,8 @@ struct Trace: RequestOptionKey, Sendable {
 
 /// Sends a `traceparent` header with each exchange, so a server's spans become children of the caller's.
 ///
-/// Its place is `.exchange`: each attempt and each redirect gets its own span, and two callers with different traces still share an exchange.
+/// Its place is `.exchange`: each attempt and each redirect gets its own span, and two callers with different traces still share an
+/// exchange.
 struct TraceContext: HTTPLoader {
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
         var request = request

@@ -75,7 +75,7 @@ let downloads = list.map { entry in
 
 let total = TotalProgress(of: downloads)
 
-/// Writes one line over and over. The total is known when the last file has begun.
+/// Writes one line over and over. The total is known when the last file has started.
 func show(_ progress: TransferProgress) {
     let ended = downloads.count { $0.isCompleted }
     let part = progress.fractionCompleted.map { "\(Int($0 * 100)) % of " } ?? ""

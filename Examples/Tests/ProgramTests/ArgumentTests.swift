@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct ArgumentTests {
-    @Test("--help prints how to call the program", arguments: ["chat", "mirror", "tasks", "logging"])
+    @Test("--help prints the usage", arguments: ["chat", "mirror", "tasks", "logging"])
     func help(name: String) async throws {
         let (code, program) = try await run(name, ["--help"])
         #expect(code == 0)
@@ -9,7 +9,7 @@ import Testing
         #expect(program.errors.isEmpty)
     }
 
-    @Test("wrong arguments are exit code 2, and a line that says what is wrong", arguments: ["chat", "mirror", "tasks", "logging"])
+    @Test("wrong arguments exit with code 2 and print what is wrong", arguments: ["chat", "mirror", "tasks", "logging"])
     func wrongOption(name: String) async throws {
         let (code, program) = try await run(name, ["--wrong"])
         #expect(code == 2)
@@ -17,7 +17,7 @@ import Testing
         #expect(program.output.isEmpty)
     }
 
-    @Test("a missing key, user or list is exit code 2")
+    @Test("a missing key, user or list exits with code 2")
     func missing() async throws {
         let chat = try await run("chat", ["Hello"])
         #expect((chat.code, chat.program.errors) == (2, "chat: OPENAI_API_KEY is not set\n"))

@@ -23,7 +23,7 @@ import Testing
         try Program("chat", ["--base-url", server.url.absoluteString + "/v1", prompt], environment: ["OPENAI_API_KEY": "key-of-the-test"])
     }
 
-    @Test("prints the answer while it arrives")
+    @Test("prints the reply while it arrives")
     func streams() async throws {
         let go = TestGate()
         let server = try await TestServer.start { _ in
@@ -45,7 +45,7 @@ import Testing
         #expect(asked.messages.map(\.content) == ["Say hello"])
     }
 
-    @Test("after a 429 asks again, when the time in Retry-After is over")
+    @Test("after a 429 it retries when the time in Retry-After is over")
     func retries() async throws {
         let clock = ContinuousClock()
         let times = Mutex<[ContinuousClock.Instant]>([])
@@ -64,7 +64,7 @@ import Testing
         #expect(asked[1] - asked[0] >= .seconds(2))
     }
 
-    @Test("a refusal is exit code 1 and the API's own words, without the key")
+    @Test("an API error exits with code 1 and prints the API's own message, without the key")
     func refusal() async throws {
         let server = try await TestServer.start { _ in .json(["error": ["message": "the key is wrong"]], status: 401) }
         let program = try start(server)
@@ -74,7 +74,7 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    @Test("an answer that has begun is not asked for again", arguments: [ConnectionStep.reset, .close])
+    @Test("a reply that has started is not requested again", arguments: [ConnectionStep.reset, .close])
     func interruptedAnswer(step: ConnectionStep) async throws {
         // The reset waits until the text has arrived, because it may take unread bytes with it.
         let go = TestGate()
@@ -88,7 +88,7 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    @Test("an error in the middle of an answer is exit code 1")
+    @Test("an error in the middle of a reply exits with code 1")
     func errorEvent() async throws {
         let server = try await TestServer.start { _ in
             .script([.send(Self.head + Self.event("Hel") + #"data: {"error":{"message":"overloaded"}}"# + "\n\n")])
@@ -98,7 +98,7 @@ import Testing
         #expect(program.errors == "chat: overloaded\n")
     }
 
-    @Test("Ctrl-C ends the answer, closes the connection, and is exit code 130")
+    @Test("Ctrl-C ends the reply, closes the connection, and exits with code 130")
     func interruption() async throws {
         let server = try await TestServer.start { _ in .script([.send(Self.head + Self.event("Hel")), .stall]) }
         let program = try start(server)
@@ -110,7 +110,7 @@ import Testing
         await server.waitUntil { $0.openConnections == 0 }
     }
 
-    @Test("Ctrl-C ends the wait for Retry-After, too")
+    @Test("Ctrl-C ends the wait for Retry-After as well")
     func interruptedWait() async throws {
         let server = try await TestServer.start { _ in .status(429, headers: ["Retry-After": "100"]) }
         let program = try start(server)

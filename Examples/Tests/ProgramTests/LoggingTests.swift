@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct LoggingTests {
-    @Test("each exchange has a span of its own in one trace, and logs and metrics tell of retries without secrets")
+    @Test("each exchange has its own span in one trace; logs and metrics record retries without secrets")
     func telemetry() async throws {
         let count = Mutex(0)
         let server = try await TestServer.start { request in
@@ -45,7 +45,7 @@ import Testing
         #expect(lines.contains(#"http_client_request_duration_seconds_count{method="GET",status="200"} 2.0"#))
     }
 
-    @Test("a failure is counted by its kind, and is exit code 1")
+    @Test("a failure is counted by its kind, and exits with code 1")
     func failure() async throws {
         let server = try await TestServer.start { _ in .status(404) }
         let (code, program) = try await run("logging", ["\(server.url)/none"])

@@ -7,8 +7,8 @@ import Testing
     private static let largeSize = 16 << 20, cut = 12 << 20
     private static let digestOfFile7 = "7e78d7ad73943603fba0fa0e875116cf58ab284a14069607e9cd2e8aa0976663"
 
-    /// Fifty small files, one of which grows large. Until it is opened, the server answers 29 requests, whichever they are, and one more with
-    /// a part of a large file. It keeps the others waiting.
+    /// Fifty small files, one of which grows large. Until it is opened, the server answers 29 requests, whichever they are, and one more
+    /// with a part of a large file. It keeps the others waiting.
     private final class Files: Sendable {
         private struct State {
             var isOpen = false
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("a file with another digest than the list says does not get its name; the others do")
+    @Test("a file whose digest differs from the list is not saved; the others are")
     func digest() async throws {
         let files = Files()
         files.open()
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("a list with a name that leads out of the folder, or with a name twice, is refused", arguments: ["..", "a\nhttp://h.test/x/a"])
+    @Test("a list with a name outside the folder, or with a duplicate name, is rejected", arguments: ["..", "a\nhttp://h.test/x/a"])
     func list(name: String) async throws {
         try await withFolder { folder in
             let list = folder.appending(path: "list")

@@ -98,7 +98,7 @@ final class Program: Sendable {
     func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
 
     /// Suspends until the program has ended.
-    /// - Returns: Its exit code, or the negative number of the signal that ended it; `nil` if the test was cancelled before.
+    /// - Returns: Its exit code, or the negative number of the signal that ended it; `nil` if the test was canceled before.
     @discardableResult
     func end() async -> Int32? {
         await ended.wait()

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("a wrong password is exit code 1 and the API's own words, without the password")
+    @Test("a wrong password exits with code 1 and prints the API's own message, without the password")
     func wrongPassword() async throws {
         let server = try await server()
         let (code, program) = try await run(["list"], at: server, password: "guessed")
@@ -59,7 +59,7 @@ import Testing
         #expect(!program.errors.contains("guessed"))
     }
 
-    @Test("an unknown command is exit code 2, before anything is sent")
+    @Test("an unknown command exits with code 2, before anything is sent")
     func unknownCommand() async throws {
         let server = try await server()
         #expect(try await run(["list", "more"], at: server).code == 2)

@@ -34,7 +34,7 @@ import Testing
         mock.on(.post, "tasks") { .json(TaskItem(id: 1, title: $0.headers["Authorization"] ?? "none")) }
     }
 
-    @Test("two requests at once log in once")
+    @Test("two concurrent requests cause one login")
     func login() async throws {
         let go = TestGate()
         mock.on(.post, "login") { _ in
@@ -67,7 +67,7 @@ import Testing
         #expect(asked == ["POST /v1/login", "POST /v1/tasks", "POST /v1/token", "POST /v1/tasks"])
     }
 
-    @Test("where the refresh token is refused, the client logs in again")
+    @Test("if the server rejects the refresh token, the client logs in again")
     func refusedRefresh() async throws {
         mock.on(.post, "token", replies: [.status(401)])
         _ = try await client.add(title: "wash")
@@ -76,7 +76,7 @@ import Testing
         #expect(asked == ["POST /v1/login", "POST /v1/tasks", "POST /v1/token", "POST /v1/login", "POST /v1/tasks"])
     }
 
-    @Test("the next page is asked for when the loop needs it")
+    @Test("the next page is requested when the loop needs it")
     func pages() async throws {
         mock.on(.get, "tasks", replies: [.json([TaskItem(id: 1, title: "wash")], headers: ["Link": "<tasks?page=2>; rel=\"next\""])])
         mock.on(.get, "tasks?page=2", replies: [.json([TaskItem(id: 2, title: "dry")])])
@@ -88,7 +88,7 @@ import Testing
         #expect(titles == ["wash", "dry"])
     }
 
-    @Test("a busy server is asked again, when the time in Retry-After is over")
+    @Test("a request to a busy server is retried after the time in Retry-After")
     func retry() async throws {
         mock.on(.get, "tasks", replies: [.status(503, headers: ["Retry-After": "7"]), .json([TaskItem]())])
         for try await page in client.pages() { #expect(page.isEmpty) }

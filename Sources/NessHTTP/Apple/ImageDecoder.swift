@@ -42,6 +42,6 @@ public struct ImageDecoder: ResponseDecoder {
 /// The error for a body that the system cannot decode as an image.
 package struct ImageDecodingError: Error, Sendable, CustomStringConvertible {
     /// The reason.
-    package var description: String { "the body is no image" }
+    package var description: String { "the body is not an image" }
 }
 #endif

@@ -2,7 +2,7 @@
 import Foundation
 
 /// Waits until there is a network that the request may use, if an attempt failed without one (`NessError.offline`), and then makes another
-/// attempt. A request that refuses cellular, expensive or constrained networks waits for another one.
+/// attempt. A request that excludes cellular, expensive or constrained networks waits for another one.
 ///
 /// ```swift
 /// configuration.retryControl = .any([NetworkRetryControl(), BackoffRetryControl(maxRetryCount: 4)])

@@ -5,10 +5,10 @@ extension Promise {
     /// The promise as a publisher of one value.
     ///
     /// A subscription does not start the promise, which already runs. Values arrive on the thread that settles the promise; `receive(on:)`
-    /// moves them to a scheduler. Cancelling a subscription drops the promise, unless someone else waits for it.
+    /// moves them to a scheduler. Canceling a subscription drops the promise, unless someone else waits for it.
     public var publisher: AnyPublisher<Value, any Error> {
         Deferred { [self] () -> AnyPublisher<Value, any Error> in
-            // Each subscriber has a promise of its own, so that a cancellation does not affect the others.
+            // Each subscriber has a separate promise, so that a cancellation does not affect the others.
             let subscription: Promise<Value> = then(on: .immediate) { (value: Value) -> Value in value }
             let future = Future<Value, any Error> { fulfil in
                 // Combine does not document it, but fulfilling a future is safe from any thread.

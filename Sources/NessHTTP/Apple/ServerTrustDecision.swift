@@ -7,8 +7,8 @@ public enum ServerTrustDecision: Sendable, Hashable {
     case systemDefault
     /// The certificate is accepted, even if the system would reject it.
     ///
-    /// App Transport Security judges the certificate again afterwards, and ends the request with `NessError.tls` if the system does not trust
-    /// it. A self-signed certificate therefore also needs an exception for its host in the Info.plist, such as
+    /// App Transport Security judges the certificate again afterwards, and ends the request with `NessError.tls` if the system does not
+    /// trust it. A self-signed certificate therefore also needs an exception for its host in the Info.plist, such as
     /// `NSExceptionAllowsInsecureHTTPLoads`. No decision bypasses `NSPinnedDomains`.
     case trusted
     /// The certificate is rejected, even if the system would accept it. The request fails with `NessError.tls`, and the error's
@@ -20,11 +20,11 @@ extension URLSessionTransport {
     /// Makes a transport with a closure that decides about each server's certificate, for example for pinning.
     /// - Parameters:
     ///   - configure: Changes the configuration of a new session: see `init(configure:prepare:systemCredentials:)`.
-    ///   - prepare: Changes a request just before URLSession gets it, likewise.
-    ///   - systemCredentials: The hosts whose servers may get the system's credentials, likewise.
+    ///   - prepare: Changes a request just before URLSession gets it: see the same initializer.
+    ///   - systemCredentials: The hosts whose servers may get the system's credentials: see the same initializer.
     ///   - serverTrust: Decides about the `serverTrust` of a protection space, which also has the host. Runs on a concurrent queue of the
-    ///     session's own. Only the connection that it decides about waits for it. A connection that resumes a TLS session of the process may
-    ///     open without a question; for pinning, prefer `Ness.Configuration.serverTrust`, which then rejects the response.
+    ///     session's own. Only the connection that it decides about waits for it. A connection that resumes a TLS session of the process
+    ///     may open without a question; for pinning, prefer `Ness.Configuration.serverTrust`, which then rejects the response.
     public convenience init(
         configure: @escaping @Sendable (URLSessionConfiguration) -> Void = { _ in },
         prepare: @escaping @Sendable (inout URLRequest, HTTPRequest) -> Void = { _, _ in }, systemCredentials: [String] = [],

@@ -36,7 +36,7 @@ final class Deflater {
                 }
                 offset += consumed
                 output += room[..<produced]
-                // 1 is the end. Without it, no more comes once there is room left.
+                // Code 1 means the end. Otherwise all output was written once room is left.
                 if code == 1 || (!ends && offset == bytes.count && produced < room.count) { return }
                 guard code == 0, consumed + produced > 0 else { throw HTTPBodyError.notEncodable("zlib fails with the code \(code)") }
             }

@@ -10,14 +10,14 @@ final class GzipEncoder {
     private var hasBegun = false
 
     /// Makes an encoder.
-    /// - Parameter deflater: The platform's compressor; `nil` where there is none.
-    /// - Throws: `HTTPBodyError` if there is none.
+    /// - Parameter deflater: The platform's compressor; `nil` if the platform has none.
+    /// - Throws: `HTTPBodyError` without a compressor.
     init(_ deflater: Deflater? = Deflater()) throws {
         guard let deflater else { throw HTTPBodyError.notEncodable("gzip needs zlib, which this process cannot find") }
         self.deflater = deflater
     }
 
-    /// Compresses bytes at once.
+    /// Compresses bytes in one call.
     static func encode(_ data: Data) throws -> Data {
         let encoder = try GzipEncoder()
         return try encoder.encode(data, ends: true)
@@ -32,7 +32,7 @@ final class GzipEncoder {
         var output = Data()
         if !hasBegun {
             hasBegun = true
-            // The format's mark, DEFLATE (8), no flags, no time, no level, and a system that is not told (255).
+            // The format's mark, DEFLATE (8), no flags, no time, no level, and an unspecified system (255).
             output += [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
         }
         input.withUnsafeBytes { bytes in

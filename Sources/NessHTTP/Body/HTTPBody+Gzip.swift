@@ -20,7 +20,7 @@ extension HTTPBody {
         if let data {
             gzipped.segments = [.data(try GzipEncoder.encode(data))]
         } else {
-            // Fails here if there is no zlib, before the body is begun.
+            // Fails here if there is no zlib, before the body is started.
             _ = try GzipEncoder()
             gzipped.append { body in
                 if let data = body.data { return HTTPBody(try GzipEncoder.encode(data), headers: body.headers) }
@@ -45,7 +45,7 @@ extension HTTPBody {
     /// Returns this body in a form that is read into memory before it is sent, if its length is unknown otherwise. The request then has a
     /// `Content-Length`, which some servers require: a form with a sequence or a deferred part, for example, or a file that is compressed.
     ///
-    /// The body is collected anew for each attempt, off the main thread. The idle timeout counts the whole time as one wait.
+    /// The body is collected again for each attempt, off the main thread. The idle timeout counts the whole time as one wait.
     package func collected() -> HTTPBody {
         if data != nil { return self }
         var collected = self

@@ -34,7 +34,8 @@ extension HTTPResponse {
         }
     }
 
-    /// Describes a decoding error in one line, with its place and its cause, but without the data. A decoder's own words may repeat a value.
+    /// Describes a decoding error in one line, with its place and its cause, but without the data. A decoder's own words may repeat a
+    /// value.
     private func describe(_ error: any Error) -> String {
         func shown(_ text: String) -> String {
             redactor.redacted(text: text, about: body, contentType: headers[HeaderName.contentType])

@@ -1,4 +1,4 @@
-/// Refuses a response whose `Content-Type` says that its body is not JSON. All typed results use this validator.
+/// Rejects a response whose `Content-Type` is not JSON. All typed results use this validator.
 ///
 /// A response without a body, or without a `Content-Type`, passes.
 struct JSONTypeValidator: FinalValidator {
@@ -16,7 +16,7 @@ struct JSONTypeValidator: FinalValidator {
         else { return .valid }
         let expected = isStream ? "application/x-ndjson, application/json" : "application/json, text/json"
         return .invalidWithReason(
-            "can't decode \(value), the Content-Type is \(found.prefix(100)), not \(expected) or one that ends in +json")
+            "can't decode \(value), Content-Type \(found.prefix(100)), expected \(expected) or a type that ends in +json")
     }
 
     /// The media types in use for JSON values, one per line. None of them is registered.

@@ -36,7 +36,7 @@ public struct MultipartForm: Sendable {
 
         /// Makes the segments of the header fields and of the content.
         func segments() throws -> [HTTPBody.Segment] {
-            // Fails now for a name that would inject a line, also if the content is made later.
+            // Fails immediately for a name that would inject a line, even if the content is made later.
             let head = try head()
             guard case .deferred(let make) = content else { return [.data(head), content] }
             return [
@@ -95,8 +95,8 @@ public struct MultipartForm: Sendable {
     ///   - name: The field's name.
     ///   - fileName: The file name that is sent to the server. `nil` for a field that is not a file.
     ///   - contentType: The content type. `nil` for that of the closure's body.
-    ///   - make: Makes the body: bytes, a file or a sequence. The body's header fields become the part's. Runs off the main thread, once for every
-    ///     attempt, and again after a 401 that authentication answered. An error that it throws is the request's error.
+    ///   - make: Makes the body: bytes, a file or a sequence. The body's header fields become the part's. Runs off the main thread, once
+    ///     for every attempt, and again after a 401 that authentication handled. An error that it throws is the request's error.
     public mutating func append(
         named name: String, fileName: String? = nil, contentType: String? = nil, _ make: @escaping @Sendable () async throws -> HTTPBody
     ) {
@@ -111,7 +111,7 @@ public struct MultipartForm: Sendable {
     /// })
     /// ```
     /// - Parameter fill: Adds the parts to an empty form. They take the place of this call. Runs off the main thread, once for every
-    ///   attempt, and again after a 401 that authentication answered. An error that it throws is the request's error.
+    ///   attempt, and again after a 401 that authentication handled. An error that it throws is the request's error.
     public mutating func append(deferred fill: @escaping @Sendable (inout MultipartForm) async throws -> Void) {
         elements.append(.deferred(fill))
     }

@@ -32,7 +32,8 @@ extension URLQuery {
 }
 
 extension URLQuery: RedactedValue {
-    /// The encoded parameters in one line, without the values that are secret by `Ness.Configuration.secretNames`. `encoded` has all values.
+    /// The encoded parameters in one line, without the values that are secret by `Ness.Configuration.secretNames`. `encoded` has all
+    /// values.
     public var description: String { Redactor().redacted(query: encoded).oneLine }
 }
 

@@ -5,7 +5,7 @@
 /// let text = query.encoded   // page=1&q=cute%20cats&tags=x&tags=y&filter%5Ba%5D=b, without a cursor that is nil
 /// ```
 ///
-/// `QueryValue` lists the types of values and their encoding. Names compare as a whole: `filter[a]` is a name of its own, not a part of
+/// `QueryValue` lists the types of values and their encoding. Names compare as a whole: `filter[a]` is a separate name, not a part of
 /// `filter`.
 public struct URLQuery: Sendable, Hashable {
     /// One parameter, without percent-encoding.

@@ -37,7 +37,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         self.segments = min(max(1, segments), 64)
     }
 
-    /// The text by which requests for different targets are told apart.
+    /// The text that distinguishes requests for different targets.
     package var description: String {
         // Closures cannot be compared.
         let chosen = choose == nil ? "" : "\(ObjectIdentifier(session))"
@@ -71,8 +71,8 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
     ///   - elapsed: The time since a fixed moment.
     ///   - isForbidden: Tells whether the sandbox is the reason of an error.
-    ///   - makeFolder: Makes the temporary folder for a destination. `nil` if there is none.
-    /// - Throws: `FileError`, also if another download has the file open.
+    ///   - makeFolder: Makes the temporary folder for a destination. `nil` if the platform offers none.
+    /// - Throws: `FileError`, for example if another download has the file open.
     func openPartialFile(
         path: String, source: String?, elapsed: @escaping @Sendable () -> Duration,
         isForbidden: (FileError) -> Bool = { $0.code == EPERM }, makeFolder: (URL) throws -> URL? = DownloadTarget.replacementFolder
@@ -117,7 +117,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         // The rename would replace a device or a pipe for the whole system.
         let kind = try? FileManager.default.attributesOfItem(atPath: file.path)[.type] as? FileAttributeType
         guard kind == nil || kind == .typeRegular || kind == .typeSymbolicLink else {
-            throw FileError("the destination \(file.lastPathComponent.debugDescription) is no regular file")
+            throw FileError("the destination \(file.lastPathComponent.debugDescription) is not a regular file")
         }
         try check(folder: file.deletingLastPathComponent())
     }

@@ -15,15 +15,15 @@ public struct FileExpectation: Sendable, Hashable {
 
     /// Expects a SHA-256 digest (FIPS 180-4).
     /// - Parameters:
-    ///   - digest: The digest, as 64 hexadecimal digits in any case. Any other text fails the request with `NessError.invalidRequest` before
-    ///     it is sent.
-    ///   - size: The length of the file in bytes; `nil` for any length. A response that announces another length is refused at once.
+    ///   - digest: The digest, as 64 hexadecimal digits in any case. Any other string fails the request with `NessError.invalidRequest`
+    ///     before it is sent.
+    ///   - size: The length of the file in bytes; `nil` for any length. A response that announces another length is rejected immediately.
     public static func sha256(_ digest: String, size: Int64? = nil) -> FileExpectation {
         FileExpectation(digest: digest.lowercased(), size: size)
     }
 
     /// Expects a length.
-    /// - Parameter size: The length of the file in bytes. A response that announces another length is refused at once.
+    /// - Parameter size: The length of the file in bytes. A response that announces another length is rejected immediately.
     public static func size(_ size: Int64) -> FileExpectation { FileExpectation(digest: nil, size: size) }
 
     /// The reason why no file can meet the expectation; `nil` if one can.
@@ -71,8 +71,8 @@ public enum FileMismatch: ExchangeInterruption, Hashable, CustomStringConvertibl
     /// The expected and the found property.
     public var description: String {
         switch self {
-        case .size(let expected, let found): "the file has \(found) bytes, not \(expected)"
-        case .sha256(let expected, let found): "the SHA-256 digest of the file is \(found), not \(expected)"
+        case .size(let expected, let found): "the file has \(found) bytes, expected \(expected)"
+        case .sha256(let expected, let found): "the SHA-256 digest of the file is \(found), expected \(expected)"
         }
     }
 }

@@ -19,12 +19,12 @@ final class PartialFile: Sendable {
         /// The number of bytes since the last note, and the time of that note. `nil` before the first note.
         var unnoted: Int64 = 0
         var noted: Duration?
-        /// The number of restarts. An exchange that began before a restart must not write to the file.
+        /// The number of restarts. An exchange that started before a restart must not write to the file.
         var generation = 0
-        /// The number of bytes since the last sync began.
+        /// The number of bytes since the last sync started.
         var unsynced: Int64 = 0
         var isSyncing = false
-        /// The time when the last sync began, or when the file was opened.
+        /// The time when the last sync started, or when the file was opened.
         var lastSync: Duration
         /// The earliest time of the next sync. Syncs take at most half of the time.
         var nextSync = ContinuousClock.now
@@ -34,9 +34,9 @@ final class PartialFile: Sendable {
         var isCancelled = false
     }
 
-    /// The number of bytes after which a sync begins, unless one is running.
+    /// The number of bytes after which a sync starts, unless one is running.
     private static let syncInterval: Int64 = 8 << 20
-    /// The time after which a sync begins, even if fewer bytes were received.
+    /// The time after which a sync starts, even if fewer bytes were received.
     private static let slowestSync = Duration.seconds(10)
     /// The most that a killed process loses.
     private static let noteInterval = (bytes: Int64(8 << 20), time: Duration.seconds(1))
@@ -55,7 +55,7 @@ final class PartialFile: Sendable {
     ///   - path: The path of the partial file.
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
     ///   - elapsed: The time since a fixed moment. It paces the notes.
-    /// - Throws: `FileError`, also if another download has the file open.
+    /// - Throws: `FileError`, for example if another download has the file open.
     static func open(path: String, source: String?, elapsed: @escaping @Sendable () -> Duration) async throws -> PartialFile {
         try await DispatchQueue(label: "ness.partial-file.open").run { try PartialFile(path: path, source: source, elapsed: elapsed) }
     }
@@ -66,7 +66,7 @@ final class PartialFile: Sendable {
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
     ///   - boot: Identifies the time since the system's start.
     ///   - elapsed: The time since a fixed moment. It paces the notes.
-    /// - Throws: `FileError`, also if another download has the file open.
+    /// - Throws: `FileError`, for example if another download has the file open.
     init(path: String, source: String?, boot: String? = BootSession.current, elapsed: @escaping @Sendable () -> Duration) throws {
         self.elapsed = elapsed
         recordPath = path + ".json"
@@ -87,7 +87,7 @@ final class PartialFile: Sendable {
         while true {
             // Open no symbolic link, which may lead to another file. Do not block on a named pipe.
             let file = try OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
-            guard try file.lock() else { throw FileError("another download is at work on this destination") }
+            guard try file.lock() else { throw FileError("another download is using this destination") }
             // Another process that had the file open until now may have renamed it to its final name.
             guard try file.isAtItsPath() else { continue }
             // The path is a hard link: planted by an attacker, or left by a run that was killed while it gave the file its final name. The
@@ -292,7 +292,7 @@ final class PartialFile: Sendable {
         let record = record
         let length = try file.length()
         guard record.count == length, record.total ?? length == length else {
-            throw IncompleteFile(description: "\(record.count) of \(record.total ?? length) bytes of the file came")
+            throw IncompleteFile(description: "received only \(record.count) of \(record.total ?? length) bytes of the file")
         }
         if let failure = state.withLock({ $0.syncFailure }) { throw failure }
         try expectation?.check(file) { state.withLock { $0.isCancelled } }
@@ -330,5 +330,5 @@ struct IncompleteFile: Error, CustomStringConvertible {
     let description: String
 }
 
-/// The server's answer does not continue the partial file. The download starts over.
+/// The server's response does not continue the partial file. The download starts over.
 struct RangeMismatch: ExchangeInterruption {}

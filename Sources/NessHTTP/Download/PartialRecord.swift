@@ -87,7 +87,7 @@ struct PartialRecord: Codable, Sendable {
         response.headers[isTag(validator) ? HeaderName.entityTag : HeaderName.lastModified].map { $0 != validator } ?? false
     }
 
-    /// Checks whether a text is a strong entity tag (RFC 9110, 8.8.3).
+    /// Checks whether a string is a strong entity tag (RFC 9110, 8.8.3).
     static func isTag(_ text: String) -> Bool {
         let quote = UInt8(ascii: "\"")
         guard text.utf8.count >= 2, text.utf8.first == quote, text.utf8.last == quote else { return false }
@@ -110,7 +110,7 @@ struct PartialRecord: Codable, Sendable {
 
 /// The time since the system's start. Bytes that were written but not synced are safe until the next start.
 enum BootSession {
-    /// Identifies the time since the system's start. `nil` if the system does not tell.
+    /// Identifies the time since the system's start. `nil` if the system does not report it.
     static let current = read()
 
     private static func read() -> String? {

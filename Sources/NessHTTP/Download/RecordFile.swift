@@ -29,7 +29,7 @@ struct RecordFile: Sendable {
     private let path: String
     /// Identifies the time since the system's start. `nil` if it is unknown; then no note is written.
     private let boot: String?
-    /// The file that notes are written to. `nil` if there is none yet.
+    /// The file that notes are written to. `nil` before the first note.
     private var current: Prepared?
     private var noteLength = 0
 
@@ -105,7 +105,7 @@ struct RecordFile: Sendable {
 
     private static func write(_ record: PartialRecord, path: String) throws -> Prepared {
         let data = try JSONEncoder().encode(record)
-        // A new file, whatever another program has left there: through a hard link another file would be overwritten, and a pipe would block.
+        // Always a new file: if another program has left a hard link there, another file would be overwritten, and a pipe would block.
         unlink(path + ".new")
         let file = try OpenFile(path + ".new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
         try file.write(data, at: 0)

@@ -23,7 +23,7 @@ enum FileLocks {
         }
     }
 
-    /// Identifies a file, whatever its name is.
+    /// Identifies a file, regardless of its name.
     struct Key: Sendable, Hashable {
         let device: UInt64
         let number: UInt64

@@ -82,7 +82,7 @@ final class OpenFile: Sendable {
         return lstat(path, &there) == 0 && there.st_ino == mine.st_ino && there.st_dev == mine.st_dev
     }
 
-    /// Returns true if the file has a second hard link. A write to this file would then change the file under the other name, too.
+    /// Returns true if the file has a second hard link. A write to this file would then change the file under both names.
     func hasOtherNames() throws -> Bool { try status().st_nlink > 1 }
 
     func truncate(to length: Int64) throws {
@@ -107,7 +107,7 @@ final class OpenFile: Sendable {
 
     /// Reads exactly `count` bytes.
     /// - Parameter count: The number of bytes.
-    /// - Throws: `FileError`, also if there are fewer bytes.
+    /// - Throws: `FileError`, for example if there are fewer bytes.
     func read(_ count: Int, at offset: Int64) throws -> Data {
         let data = try read(upTo: count, at: offset)
         guard data.count == count else { throw FileError("read", path) }

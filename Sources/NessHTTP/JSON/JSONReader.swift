@@ -2,9 +2,9 @@ import Foundation
 
 /// Reads JSON text (RFC 8259) into a `JSONValue`, in one pass over its bytes.
 ///
-/// Neither of Foundation's two readers fits. `JSONDecoder` does not report the kind of a value. `JSONSerialization` on Linux accepts `[1,]` as JSON, and takes `[` between zero bytes for UTF-16. It reads 1 MB of integers in 86 ms and 1 MB of objects in
-/// 191 ms, into values that then need to be converted. This reader takes 6 ms and 20 ms. A test fails when the behaviour of
-/// `JSONSerialization` changes.
+/// Neither of Foundation's two readers fits. `JSONDecoder` does not report the kind of a value. `JSONSerialization` on Linux accepts `[1,]`
+/// as JSON, and takes `[` between zero bytes for UTF-16. It reads 1 MB of integers in 86 ms and 1 MB of objects in 191 ms, into values that
+/// then need to be converted. This reader takes 6 ms and 20 ms. A test fails when the behavior of `JSONSerialization` changes.
 package struct JSONReader {
     private let bytes: [UInt8]
     private var index = 0
@@ -14,21 +14,21 @@ package struct JSONReader {
     private var count = 0
     /// The strings and numbers read so far. `nil` if they are not listed.
     private var scalars: [Scalar]?
-    /// The position of the string, the number or the word that the reader began last.
+    /// The position of the string, the number or the word that the reader started last.
     private var lastStart = 0
 
-    /// A string or a number in a text.
+    /// A string or a number in JSON.
     struct Scalar {
         /// The string, or the digits of the number.
         var text: String
         /// The place in the text, with the quotes.
         var range: Range<Int>
-        /// The place of the member's value if the string is a key. The value of a text that is cut off reaches to its end.
+        /// The place of the member's value if the string is a key. If the JSON is cut off in the value, the place reaches to the end.
         var value: Range<Int>?
     }
 
-    /// Lists the strings and numbers of a text that is JSON, or the start of JSON.
-    /// - Parameter bytes: The text, in UTF-8.
+    /// Lists the strings and numbers of JSON, or of the start of JSON.
+    /// - Parameter bytes: The JSON, in UTF-8.
     /// - Returns: The strings and numbers in order. If the text is cut off, the position of its last string, number or word, which may lack
     ///   its end. `nil` if the text is not JSON.
     static func scalars(of bytes: [UInt8]) -> (list: [Scalar], end: Int?)? {
@@ -40,14 +40,14 @@ package struct JSONReader {
         return isComplete ? (list, nil) : (list.filter { $0.range.lowerBound < reader.lastStart }, reader.lastStart)
     }
 
-    /// Reads a text that consists of exactly one value.
+    /// Reads JSON that consists of exactly one value.
     /// - Parameters:
     ///   - data: The text, in UTF-8, with or without a byte order mark.
     ///   - maximumCount: The largest number of values in the text.
     ///   - keepsDigits: True to read numbers as strings, with all their digits.
     /// - Returns: The value.
-    /// - Throws: `DecodingError`, which names the position where the text ceases to be JSON or exceeds the limit. It contains no part of the
-    ///   text.
+    /// - Throws: `DecodingError`, which names the position where the text ceases to be JSON or exceeds the limit. It contains no part of
+    ///   the text.
     package static func read(
         _ data: Data, maximumCount: Int = JSONValue.maximumCount, keepsDigits: Bool = false
     ) throws -> JSONValue {
@@ -59,7 +59,7 @@ package struct JSONReader {
     private mutating func whole() throws -> JSONValue {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
         let value = try value()
-        guard next() == nil else { throw failure("Something stands behind the value") }
+        guard next() == nil else { throw failure("Unexpected data after the value") }
         return value
     }
 
@@ -72,7 +72,7 @@ package struct JSONReader {
     // MARK: values
 
     private mutating func value() throws -> JSONValue {
-        guard count < maximumCount else { throw failure("The text holds more than \(maximumCount) values") }
+        guard count < maximumCount else { throw failure("The JSON has more than \(maximumCount) values") }
         count += 1
         let first = next()
         lastStart = index
@@ -93,7 +93,7 @@ package struct JSONReader {
         let read = bytes[index..<min(end, bytes.count)]
         guard read.elementsEqual(word.description.utf8.prefix(read.count)) else { throw failure("A value is missing") }
         index = read.endIndex
-        guard index == end else { throw failure("A word lacks its end") }
+        guard index == end else { throw failure("A literal is cut off") }
         return value
     }
 
@@ -109,7 +109,7 @@ package struct JSONReader {
         var elements: [JSONValue] = []
         if take("]") { return elements }
         repeat { elements.append(try value()) } while take(",")
-        guard take("]") else { throw failure("An array lacks a comma or its end") }
+        guard take("]") else { throw failure("An array has no comma or closing bracket") }
         return elements
     }
 
@@ -121,16 +121,16 @@ package struct JSONReader {
             members[key] = try value()
             if let number { endMember(number - 1) }
         } while take(",")
-        guard take("}") else { throw failure("An object lacks a comma or its end") }
+        guard take("}") else { throw failure("An object has no comma or closing brace") }
         return members
     }
 
     /// Reads a key with its colon.
     private mutating func key() throws -> String {
-        guard next() == UInt8(ascii: "\"") else { throw failure("An object lacks a key") }
+        guard next() == UInt8(ascii: "\"") else { throw failure("A key is missing") }
         lastStart = index
         let key = try string()
-        guard take(":") else { throw failure("A key lacks its colon") }
+        guard take(":") else { throw failure("A key has no colon") }
         _ = next()
         if let count = scalars?.count { scalars?[count - 1].value = index..<bytes.count }
         return key
@@ -173,7 +173,7 @@ package struct JSONReader {
     @discardableResult private mutating func digits() throws -> Int {
         let start = index
         while let byte, byte.isDigit { index += 1 }
-        guard index > start else { throw failure("A number lacks a digit") }
+        guard index > start else { throw failure("A number has no digit") }
         return index - start
     }
 
@@ -202,7 +202,7 @@ package struct JSONReader {
                 index += 1
                 unescaped += String(try escape()).utf8
                 start = index
-            case 0..<0x20: throw failure("A string holds a control character")
+            case 0..<0x20: throw failure("A string contains a control character")
             default: index += 1
             }
         }
@@ -221,7 +221,7 @@ package struct JSONReader {
         case UInt8(ascii: "r"): return "\r"
         case UInt8(ascii: "t"): return "\t"
         case UInt8(ascii: "u"): return try unicodeEscape()
-        default: throw failure("A string holds an unknown escape")
+        default: throw failure("A string contains an unknown escape")
         }
     }
 
@@ -233,13 +233,13 @@ package struct JSONReader {
             let combined = 0x10000 + (UInt32(unit) & 0x3FF) << 10 + UInt32(trail) & 0x3FF
             if UTF16.isTrailSurrogate(trail), let scalar = Unicode.Scalar(combined) { return scalar }
         }
-        throw failure("A string holds half of a surrogate pair")
+        throw failure("A string contains half of a surrogate pair")
     }
 
     private mutating func hexUnit() throws -> UInt16 {
         var unit: UInt16 = 0
         for _ in 0..<4 {
-            guard let digit = byte?.hexDigitValue else { throw failure("A string holds an escape without its four digits") }
+            guard let digit = byte?.hexDigitValue else { throw failure("A string contains an escape without its four digits") }
             unit = unit << 4 | UInt16(digit)
             index += 1
         }

@@ -1,11 +1,11 @@
 import Foundation
 
 extension JSONValue {
-    /// The deepest nesting that is read and written. It fits the 512 kB stack of Apple's secondary threads with room to spare, so a text
+    /// The deepest nesting that is read and written. It fits the 512 kB stack of Apple's secondary threads with room to spare, so JSON
     /// from a server cannot overflow the stack.
     package static let maximumDepth = 256
 
-    /// The largest number of values that are read from one text. Two bytes of text become about a hundred bytes of memory.
+    /// The largest number of values that are read from one JSON document. Two bytes of it become about a hundred bytes of memory.
     package static let maximumCount = 10_000_000
 
     /// The deepest nesting through `Codable`, whose stack frames are three times as large. Foundation's own coders overflow the stack at
@@ -18,7 +18,7 @@ extension JSONValue {
     ///
     /// The time is linear in the length of the text, however deep it nests. Prefer this to
     /// `JSONDecoder().decode(JSONValue.self, from: data)` for bytes from a server: a decoder does not report the kind of a value, and each
-    /// kind that is tried in vain takes time in proportion to the depth.
+    /// kind that is tried without success takes time in proportion to the depth.
     /// - Parameter data: The text, in UTF-8. The top level may be any value, not only an array or an object.
     /// - Throws: `DecodingError` if the bytes are not JSON, nest deeper than 256, or contain a number beyond the range of `Double`.
     public init(parsing data: Data) throws {
@@ -122,7 +122,7 @@ protocol JSONValueReadable {
 extension JSONValue: JSONValueReadable {
     init(_ value: JSONValue) { self = value }
 
-    /// Reads a text as a type that needs no decoder. The time is linear in the length of the text.
+    /// Reads JSON as a type that needs no decoder. The time is linear in the length of the JSON.
     /// - Returns: The value; `nil` for a type that needs a decoder.
     static func read<Value>(_ type: Value.Type, from data: Data) throws -> Value? {
         guard let readable = Value.self as? any JSONValueReadable.Type else { return nil }

@@ -11,12 +11,12 @@
 /// number beyond 64 bits becomes the nearest `Double`. `Decimal` is not used, because it would be five times as large, and because some of
 /// Apple's decoders read it through `Double`.
 ///
-/// **Comparison.** Numbers compare by value: `1`, `1.0` and `1e0` are equal, whichever case holds them. An object has no order. It is
-/// written in the order of its keys, so equal values give equal bytes.
+/// **Comparison.** Numbers compare by value: `1`, `1.0` and `1e0` are equal, even if they are different cases of this enum. An object has
+/// no order. It is written in the order of its keys, so equal values give equal bytes.
 ///
 /// **Depth.** Arrays and objects may nest 256 deep, or 100 deep if the value is part of another `Codable` type. Reading and writing fail
-/// with an error above these limits. A value that code nests some thousands deep is not refused, and releasing, comparing or hashing it can
-/// overflow the stack of its thread.
+/// with an error above these limits. A value that code nests some thousands deep is not rejected, and releasing, comparing or hashing it
+/// can overflow the stack of its thread.
 public enum JSONValue: Sendable {
     /// `null`.
     case null

@@ -1,7 +1,7 @@
 /// Writes a `JSONValue` as JSON text (RFC 8259): without white space, with sorted keys, with unescaped slashes.
 ///
-/// The time is linear in the size of the value, whatever its depth. The bytes are the same on every platform, because they are part of the
-/// identity of requests and stored responses. `JSONSerialization` on Linux fits neither: it sorts keys by locale (`9` before `10`, `a`
+/// The time is linear in the size of the value, regardless of its depth. The bytes are the same on every platform, because they are part of
+/// the identity of requests and stored responses. `JSONSerialization` on Linux fits neither: it sorts keys by locale (`9` before `10`, `a`
 /// before `B`) and writes 2^60 as `1.152921504606847e+18`, which is another integer. It takes 0.5 s for 1 MB of objects; this writer takes
 /// 0.02 s.
 struct JSONWriter {

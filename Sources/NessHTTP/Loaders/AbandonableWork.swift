@@ -1,13 +1,13 @@
 import NessLock
 import NessPromise
 
-/// Code of the application that an exchange waits for, in a task of its own: a transport, a loader beside it, or the closure that makes a
-/// body. When the exchange is stopped or cancelled, its caller continues at once, even if that code ignores cancellation.
+/// Code of the application that an exchange waits for, in a separate task: a transport, a loader beside it, or the closure that makes a
+/// body. When the exchange is stopped or canceled, its caller continues immediately, even if that code ignores cancellation.
 enum AbandonableWork {
     /// Runs an operation.
     /// - Parameters:
     ///   - control: Stops the operation. `nil` if only cancellation does.
-    ///   - operation: The operation. Its task is cancelled when the caller no longer waits for it.
+    ///   - operation: The operation. Its task is canceled when the caller no longer waits for it.
     /// - Returns: The operation's value.
     /// - Throws: The operation's error; the error of the stop; `CancellationError`.
     static func run<Value: Sendable>(
@@ -29,7 +29,7 @@ enum AbandonableWork {
             }
         }
         running.withLock { $0 = task }
-        // The stop may have come before there was a task to cancel.
+        // The exchange may have stopped before there was a task to cancel.
         if waiter.hasEnded { task.cancel() }
         return try await waiter.wait()
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The attempts of a call, from the caller's request to the exchange that answers it.
+/// The attempts of a call, from the caller's request to the exchange that completes it.
 extension Pipeline {
     /// Sends a call's request.
     func send(_ call: Call) async throws -> HTTPResponse {
@@ -57,14 +57,14 @@ extension Pipeline {
             // One renewal for all attempts, even if an attempt in between failed for another reason.
             guard context.call.consumeRenewal(after: response.statusCode) else { break }
             guard try await renew(authentication, after: response, in: context) else { break }
-            // The renewal was not in vain: later requests have the new credential.
+            // The renewal was still useful: later requests have the new credential.
             if request.body?.isSpent == true { break }
             response = try await answer(authenticate(request, by: authentication, isRenewed: true, in: context), context)
         }
         return response
     }
 
-    /// Answers a request that has its credential: from the cache, or with an exchange that equal requests share.
+    /// Completes a request that has its credential: from the cache, or with an exchange that equal requests share.
     private func answer(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         var (request, context) = (request, context)
         if let jar { jar.add(to: &request, in: &context) }

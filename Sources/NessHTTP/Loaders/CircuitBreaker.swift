@@ -28,7 +28,7 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
     }
 }
 
-/// Fails requests at once to a host that keeps failing. It spares the host load, and callers the wait.
+/// Immediately fails requests to a host that keeps failing. This reduces the load on the host, and the time that callers wait.
 ///
 /// While closed, the breaker counts transient errors and statuses of 500 and above, for each origin. It opens when too many requests in a
 /// window fail. Requests then fail with `NessError.circuitOpen`, and nothing is sent. After `openDuration` it lets one request through as a
@@ -53,7 +53,7 @@ final class CircuitBreaker: Sendable {
     private let limit: CircuitBreakerLimit
     private let clock: PipelineClock
     private let circuits = Lock<[ParsedURL.Origin: Circuit]>([:])
-    /// The number of circuits at which those that count nothing any more are removed: a crawler visits any number of hosts.
+    /// The number of circuits at which circuits without recent requests are removed: a crawler visits any number of hosts.
     private static let crowd = 1_000
 
     init(_ limit: CircuitBreakerLimit, clock: PipelineClock) {
@@ -76,7 +76,7 @@ final class CircuitBreaker: Sendable {
     }
 
     private static func openError(_ origin: ParsedURL.Origin, _ openTime: Duration, _ context: CallContext) -> NessError {
-        var details = context.error(.circuitOpen, "too many requests to \(origin) failed; none is sent for a while").context
+        var details = context.error(.circuitOpen, "too many requests to \(origin) failed; new ones are blocked for a while").context
         details.circuitOpenTime = openTime
         return .circuitOpen(details)
     }
@@ -108,7 +108,7 @@ final class CircuitBreaker: Sendable {
                 case .failed:
                     circuit.openUntil = now + limit.openDuration.clampedForSleep
                     circuits[origin] = circuit
-                // The outcome says nothing about the host. The next request is the probe.
+                // The outcome does not show whether the host works. The next request is the probe.
                 case .unknown: circuits[origin] = circuit
                 }
                 return

@@ -32,8 +32,8 @@ extension Pipeline {
         }
     }
 
-    // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise have
-    // room for their variables.
+    // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise
+    // have room for their variables.
     @inline(never)
     private func checked(_ request: HTTPRequest, for exchange: Exchange) throws -> HTTPRequest {
         let request = try OutgoingCheck.checked(request.withOneCookieField)
@@ -86,7 +86,7 @@ extension HTTPResponse {
     /// True for a 408 that the server sent to an idle connection before it saw the request.
     ///
     /// A server that closes an idle connection may send a 408 first. If the client sends its next request on that connection before it sees
-    /// the close, it takes the 408 for the answer. RFC 9110, section 15.5.9, lets a client repeat an idempotent request.
+    /// the close, it takes the 408 for the response. RFC 9110, section 15.5.9, lets a client repeat an idempotent request.
     fileprivate func isStaleTimeout(of request: HTTPRequest) -> Bool {
         statusCode == 408 && request.isIdempotent && request.body?.isSpent != true
             && headers[HeaderName.connection]?.equalsIgnoringCase("close") == true

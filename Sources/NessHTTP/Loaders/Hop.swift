@@ -3,8 +3,8 @@ import NessLock
 
 /// One request of an exchange on the wire: its slots in the limits, its idle timer, and the transport's hold on it.
 ///
-/// The timer notes the time of the last byte in either direction, and stops the request when that was too long ago. The time in which a slow
-/// reader holds the server back does not count. The next check is at the time when the timeout would pass if no byte moved until then.
+/// The timer notes the time of the last byte in either direction, and stops the request when that was too long ago. The time in which a
+/// slow reader holds the server back does not count. The next check is at the time when the timeout would pass if no byte moved until then.
 final class Hop: Sendable {
     /// The state of a request on the wire.
     struct State: Sendable {
@@ -18,7 +18,7 @@ final class Hop: Sendable {
         /// True while the request waits for a network.
         fileprivate var isWaiting = false
         fileprivate var hasFinished = false
-        /// The number of checks that have begun.
+        /// The number of checks that have started.
         fileprivate var lookCount = 0
         fileprivate var timer: (number: Int, timer: StartedTimer)?
         /// Ends the request. `nil` while nothing runs that could be ended.
@@ -141,7 +141,7 @@ final class Hop: Sendable {
         }
     }
 
-    /// Notes that the processing of received bytes has begun or ended. Until it ends, the server is held back.
+    /// Notes that the processing of received bytes has started or ended. Until it ends, the server is held back.
     func holdBack(_ isHeldBack: Bool) {
         let now = clock.elapsed()
         state.withLock { ($0.lastActivity, $0.isHeldBack) = (now, isHeldBack) }
@@ -172,7 +172,7 @@ extension Hop: ExchangeHop {
         }
     }
 
-    /// Starts the timer of a check. The timer of the latest check stays: it knows the callers who joined last.
+    /// Starts the timer of a check. The timer of the latest check stays: it includes the callers who joined last.
     private func startTimer(after delay: Duration, _ number: Int) {
         let timer = clock.startTimer(after: delay, for: self)
         let superfluous: StartedTimer? = state.withLock { state in
@@ -195,7 +195,7 @@ extension Hop: ExchangeHop {
         exchange.abandon(error)
     }
 
-    /// Notes that code of the application begins, which may ignore a cancellation: a stop then ends the exchange without it.
+    /// Notes that code of the application starts, which may ignore a cancellation: a stop then ends the exchange without it.
     /// - Throws: The error with which the request was stopped.
     func beginForeignCode() throws {
         try state.withLock { state in

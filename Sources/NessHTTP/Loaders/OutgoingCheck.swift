@@ -44,7 +44,7 @@ package enum OutgoingCheck {
         guard let host = parts.percentEncodedHost, host.contains(where: { $0 != "[" && $0 != "]" }) else {
             throw InvalidRequest("the URL has no host")
         }
-        // A host that cannot be decoded is invalid, too.
+        // A host that cannot be decoded is invalid as well.
         if url.host?.isEmpty != false || host.contains("%0") || host.contains("%2F") || host.contains("%40") {
             throw InvalidRequest("the URL's host is not valid")
         }
@@ -66,7 +66,7 @@ package enum OutgoingCheck {
     package static func check(_ field: HTTPHeaders.Field) throws {
         try field.checkSyntax()
         if reservedNames.contains(where: field.name.equalsIgnoringCase) {
-            throw InvalidRequest("the header \(field.name) is not the caller's to set")
+            throw InvalidRequest("the header \(field.name) can't be set by the caller")
         }
     }
 

@@ -19,7 +19,7 @@ struct Redirects: Sendable {
     @inline(never)
     func explain(_ error: any Error) -> any Error {
         guard let last, let error = error as? NessError, error.kind == .invalidRequest else { return error }
-        return failure(last, "the redirect leads to what can't be sent: \(error.context.reason)")
+        return failure(last, "the redirect's target can't be requested: \(error.context.reason)")
     }
 
     /// Returns the request that a redirect asks for; `nil` if the response is not a redirect.
@@ -62,7 +62,7 @@ struct Redirects: Sendable {
             case .send(let request): decided = request
             }
         }
-        guard count < limit else { throw failure(response, "there were more than \(limit) redirects") }
+        guard count < limit else { throw failure(response, "more than \(limit) redirects") }
         if let decided { return (decided.inheriting(from: context.call.request), true) }
         guard let scheme = following.url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             throw failure(response, "the redirect leads to \(following.url.scheme ?? "no scheme"), not to http or https")

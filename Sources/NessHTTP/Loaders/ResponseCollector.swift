@@ -6,7 +6,8 @@ final class ResponseCollector: PartialResponse {
     /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
-    /// The longest body that is collected of a response that a stream or a download does not take, such as an error. It may be endless, too.
+    /// The longest body that is collected of a response that a stream or a download does not take, such as an error. That body may be
+    /// endless.
     private static let untakenLimit = 16 << 20
 
     private let request: HTTPRequest
@@ -15,7 +16,7 @@ final class ResponseCollector: PartialResponse {
     private let sink: (any BodySink)?
     /// The longest body that is accepted. `nil` for any length.
     private let maximumBytes: Int?
-    /// The length of the request's body. `nil` if it is unknown, or if there is none.
+    /// The length of the request's body. `nil` if it is unknown, or if there is no body.
     private let bodyLength: Int64?
     private let state = Lock(ResponseCollectorState())
 
@@ -83,7 +84,7 @@ final class ResponseCollector: PartialResponse {
     /// Checks a head, and notifies the listeners. Returns the length that the body must have; `nil` if the head does not determine it.
     @inline(never)
     private func receiveHead(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
-        // Code that parses header fields needs no limit of its own.
+        // Code that parses header fields needs no further limit.
         guard headers.byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong("header") }
         let expected = try contentLength(statusCode, headers)
         // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
@@ -188,7 +189,7 @@ final class ResponseCollector: PartialResponse {
         if let trailers = state.trailers { response.trailers = trailers }
         if let refusal { throw refusal }
         if let expected = state.expected, expected != state.count {
-            throw context.error(.truncated, "\(state.count) of \(expected) bytes of the body came", response: response)
+            throw context.error(.truncated, "received only \(state.count) of \(expected) bytes of the body", response: response)
         }
         return response
     }
@@ -212,7 +213,7 @@ final class ResponseCollector: PartialResponse {
 
     private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?, limit: Int?) throws {
         guard let count, let limit, count > limit else { return }
-        throw context.error(.responseTooLarge, "the body is longer than the \(limit) bytes allowed", response: response())
+        throw context.error(.responseTooLarge, "the body is longer than the limit of \(limit) bytes", response: response())
     }
 }
 
@@ -226,7 +227,7 @@ struct ResponseCollectorState: Sendable {
     var expected: Int64?
     /// True if the request's sink takes the body.
     var isTaken = false
-    /// The error of a validator that refused the head.
+    /// The error of a validator that rejected the head.
     var refusal: NessError?
     var refusedAt: ContinuousClock.Instant?
     var connection: ConnectionMetrics?

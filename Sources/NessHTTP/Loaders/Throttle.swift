@@ -1,7 +1,7 @@
 import Foundation
 import NessLock
 
-/// The largest rate at which requests may begin, as a token bucket.
+/// The largest rate at which requests may start, as a token bucket.
 public struct ThrottleLimit: Sendable, Hashable {
     /// The requests that share one bucket.
     public enum Scope: Sendable, Hashable {
@@ -13,7 +13,7 @@ public struct ThrottleLimit: Sendable, Hashable {
 
     /// The average number of requests per second.
     package var rate: Double
-    /// The number of requests that may begin at once after a pause.
+    /// The number of requests that may start together after a pause.
     package var burst: Int
     /// The requests that share one bucket.
     package var scope: Scope
@@ -21,7 +21,7 @@ public struct ThrottleLimit: Sendable, Hashable {
     /// Makes a limit.
     /// - Parameters:
     ///   - rate: The average number of requests per second. A rate that is not positive, or not finite, means no limit.
-    ///   - burst: The number of requests that may begin at once after a pause, at least one.
+    ///   - burst: The number of requests that may start together after a pause, at least one.
     ///   - scope: The requests that share one bucket.
     public init(rate: Double, burst: Int = 1, scope: Scope = .manager) {
         self.rate = rate
@@ -30,7 +30,7 @@ public struct ThrottleLimit: Sendable, Hashable {
     }
 }
 
-/// Delays requests until a `ThrottleLimit` lets them begin, first in, first out.
+/// Delays requests until a `ThrottleLimit` lets them start, first in, first out.
 final class Throttle: Sendable {
     private struct State: Sendable {
         var buckets: [ParsedURL.Origin?: ThrottleBucket] = [:]

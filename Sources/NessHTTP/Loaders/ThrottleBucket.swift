@@ -41,7 +41,7 @@ final class ThrottleBucket: Sendable {
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Takes a token.
-    /// - Returns: A waiter in the queue; `nil` if there was a token. A cancelled waiter leaves the queue.
+    /// - Returns: A waiter in the queue; `nil` if there was a token. A canceled waiter leaves the queue.
     func enter() -> Waiter? {
         let now = clock.elapsed()
         return state.withLock { state in
@@ -87,7 +87,7 @@ final class ThrottleBucket: Sendable {
     private func admit() {
         let now = clock.elapsed()
         let admitted: [Waiter] = state.withLock { state in
-            // Checked under the lock: once this task is cancelled, another timer may have taken its place.
+            // Checked under the lock: once this task is canceled, another timer may have taken its place.
             guard !Task.isCancelled else { return [] }
             state.timer = nil
             var admitted: [Waiter] = []

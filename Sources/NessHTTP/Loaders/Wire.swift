@@ -8,7 +8,7 @@ final class Wire: Sendable {
     private let identities: Result<HostRules<ClientIdentity>, any Error>
     /// The most bytes of a body, counted after any content coding is removed. `nil` for no limit.
     private let maximumBytes: Int?
-    /// The transport as one that takes the pipeline's hold: found once, because the search takes longer than a request's other steps.
+    /// The transport in a form that the pipeline can pause. Found once, because the lookup takes longer than a request's other steps.
     private let controlled: any ControlledTransport
 
     init(_ transport: any Transport, serverTrust: ServerTrust, identities: [String: ClientIdentity], maximumBytes: Int?) {
@@ -35,7 +35,7 @@ final class Wire: Sendable {
             if request[KeepsContentCoding.self], !transport.keepsContentCoding {
                 throw InvalidRequest("the transport cannot keep a content coding (`keepsContentCoding`)")
             }
-            // Rules of hosts alone. Options of a request would follow it to another host, and an equal request would not know them.
+            // Rules apply per host. As request options they would follow a redirect to another host, and an equal request would lack them.
             var demands = TLSDemands()
             try serverTrust.add(to: &demands, for: request.url)
             do {
@@ -87,7 +87,7 @@ final class Wire: Sendable {
         return request
     }
 
-    /// Begins to collect the response, and reports the start.
+    /// Starts to collect the response, and reports the start.
     @inline(never)
     private func begin(_ request: HTTPRequest, _ hop: Hop, _ context: CallContext) -> ResponseCollector {
         let collector = ResponseCollector(request, of: hop, in: context, maximumBytes: maximumBytes(of: request))
@@ -110,7 +110,7 @@ final class Wire: Sendable {
         case let error as ReceiverFellBehind:
             context.error(.fileSystem, error.description, response: response, underlying: error)
         case is any ExchangeInterruption:
-            context.error(.malformedResponse, "the exchange was given up: \(error)", response: response, underlying: error)
+            context.error(.malformedResponse, "the exchange was abandoned: \(error)", response: response, underlying: error)
         default: error
         }
     }

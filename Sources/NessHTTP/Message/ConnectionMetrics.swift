@@ -1,5 +1,5 @@
-/// The measurements of the connection of one exchange: see `RequestMetrics.connections`. Times are real times, whatever the manager's clock
-/// is.
+/// The measurements of the connection of one exchange: see `RequestMetrics.connections`. Times are real times, regardless of the manager's
+/// clock.
 public struct ConnectionMetrics: Sendable, Hashable {
     /// The version of HTTP on a connection.
     public enum HTTPVersion: String, Sendable, Hashable, CaseIterable {

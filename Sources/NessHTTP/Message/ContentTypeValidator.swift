@@ -9,13 +9,13 @@ struct ContentTypeValidator: ResponseValidator {
     /// - Parameter accepted: The media types, such as `image/png`, `image/*` or `*/*`.
     init(_ accepted: [String]) { self.accepted = accepted.map { HeaderFieldValue.withoutParameters($0).lowercased() } }
 
-    /// Refuses a response of another type, and content without a type.
+    /// Rejects a response of another type, and content without a type.
     func validate(for response: HTTPResponse) -> ResponseValidatorResult {
         if hasNoContent(response) || accepted.contains("*/*") { return .valid }
         let shown = accepted.joined(separator: ", ")
-        guard let type = response.headers.mediaType else { return .invalidWithReason("there is no Content-Type, which has to be \(shown)") }
+        guard let type = response.headers.mediaType else { return .invalidWithReason("no Content-Type, expected \(shown)") }
         if accepted.contains(where: { Self.matches(type, $0) }) { return .valid }
-        return .invalidWithReason("the Content-Type is \(type.prefix(100)), not \(shown)")
+        return .invalidWithReason("Content-Type \(type.prefix(100)), expected \(shown)")
     }
 
     private func hasNoContent(_ response: HTTPResponse) -> Bool {

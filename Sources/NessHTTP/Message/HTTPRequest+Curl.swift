@@ -3,8 +3,8 @@ import Foundation
 extension HTTPRequest {
     /// The request as a command for `curl`, in one line for a POSIX shell with `$'…'`, such as bash or zsh. Secrets are redacted.
     ///
-    /// Whatever the request holds, pasting the command runs nothing but `curl`, and has it read no file. A body that is long, a file or no text is left to
-    /// the standard input (`--data-binary @-`).
+    /// Pasting the command runs only `curl`, and never makes it read a file, regardless of what the request contains. A body that is long,
+    /// in a file or not text is left to the standard input (`--data-binary @-`).
     public var curlCommand: String { curlCommand(revealingSecrets: false) }
 
     /// Returns the request as a command for `curl`: see `curlCommand`.
@@ -21,7 +21,7 @@ extension HTTPRequest {
         parts += ["--url", (revealingSecrets ? url.absoluteString : redactor.redacted(url)).shellQuoted]
         var fields = headers.fields
         fields += (body?.headers ?? [:]).filter { !headers.contains($0.name) }
-        // curl would add one of its own.
+        // curl would add its own value.
         if body != nil, !fields.contains(where: { $0.name.equalsIgnoringCase(HeaderName.contentType) }) {
             parts += ["--header", "'Content-Type:'"]
         }

@@ -3,7 +3,7 @@ import NessLock
 
 /// A request in the pipeline: a plain value. Loaders and the delegate may change it.
 ///
-/// A request contains what goes on the wire, and the caller's limits and policies. It does not contain the state of the call that it
+/// A request contains what is sent, and the caller's limits and policies. It does not contain the state of the call that it
 /// belongs to. A request that a loader makes itself and passes to `next` belongs to the same call.
 ///
 /// The initializer checks nothing. Just before a request is sent, the pipeline checks it. A value that could inject a line, or that no
@@ -180,7 +180,7 @@ private enum RequestNumber {
 extension HTTPRequest {
     /// The header fields of the request and of its body.
     package var sentHeaders: HTTPHeaders { (body?.headers ?? [:]).merging(headers) }
-    /// A redactor for texts about the request.
+    /// A redactor for strings about the request.
     package var redactor: Redactor { Redactor(secrets, sentBy: [self]) }
 }
 

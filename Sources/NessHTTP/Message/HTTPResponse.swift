@@ -24,15 +24,17 @@ public struct HTTPResponse: Sendable {
         set { box.change { $0.statusCode = newValue } }
     }
     /// The header fields. After a content coding was removed they have neither `Content-Encoding` nor `Content-Length`, which describe the
-    /// encoded content: see `receivedHeaders`. If the transport reports only one joined value per name, as URLSession does, that value is here.
+    /// encoded content: see `receivedHeaders`. If the transport reports only one joined value per name, as URLSession does, that value is
+    /// here.
     public var headers: HTTPHeaders {
         get { box.fields.headers }
         set { box.change { $0.headers = newValue } }
     }
-    /// The header fields that came with the encoded content, if its coding was removed. In any other case the same as `headers`.
+    /// The header fields that the server sent with the encoded content, if its coding was removed. In any other case the same as `headers`.
     public var receivedHeaders: HTTPHeaders { box.fields.receivedHeaders ?? headers }
-    /// The trailer fields (RFC 9110, section 6.5), which came behind the content, such as a checksum. Empty over `URLSessionTransport`, which
-    /// does not tell them, for a response from the cache, and before the end of a stream: its `StreamPromise.response` has them then.
+    /// The trailer fields (RFC 9110, section 6.5), such as a checksum, which the server sends after the content. Empty over
+    /// `URLSessionTransport`, which does not report them, for a response from the cache, and before the end of a stream: its
+    /// `StreamPromise.response` has them then.
     public internal(set) var trailers: HTTPHeaders {
         get { box.fields.trailers ?? [:] }
         set { box.change { $0.trailers = newValue } }
@@ -79,7 +81,7 @@ public struct HTTPResponse: Sendable {
         set { box.change { $0.history = newValue } }
     }
 
-    /// The measurements of the connection that the response came over: the version of HTTP, the addresses, the times, and whether an
+    /// The measurements of the connection that the response arrived on: the version of HTTP, the addresses, the times, and whether an
     /// earlier request had opened it. A response over `CurlTransport` has them, and one over `URLSessionTransport` on Apple platforms
     /// after its end, therefore not the head of a stream. `nil` for other transports, for a response from the cache, and for a head that a
     /// closure or an observer gets before the response is complete.
@@ -92,7 +94,7 @@ public struct HTTPResponse: Sendable {
     public enum Source: Sendable, Hashable {
         /// The server sent it.
         case network
-        /// The cache had the response, and the server was not asked.
+        /// The cache had the response, and no request was sent.
         case cache
         /// The cache had the response, and the server confirmed it with 304. Header fields of the 304 replace the stored ones.
         case revalidated
@@ -103,7 +105,7 @@ public struct HTTPResponse: Sendable {
     ///   - statusCode: The status code.
     ///   - headers: The header fields.
     ///   - body: The content.
-    ///   - request: The request that it answers.
+    ///   - request: The request that the response belongs to.
     public init(statusCode: Int, headers: HTTPHeaders = [:], body: Data = Data(), request: HTTPRequest) {
         self.init(statusCode: statusCode, headers: headers, body: body, request: request, source: .network)
     }
@@ -151,7 +153,7 @@ extension HTTPResponse {
         return .seconds(Int64(min(max(seconds.rounded(.up), 0), Double(century))))
     }
 
-    /// A redactor for texts about the response. It masks the secrets of the request and of its redirects.
+    /// A redactor for strings about the response. It masks the secrets of the request and of its redirects.
     package var redactor: Redactor { Redactor(request.secrets, sentBy: history.map(\.request) + [request]) }
 }
 

@@ -35,7 +35,7 @@ public enum RedirectDecision: Sendable {
 public struct Redirection: Sendable {
     /// The redirect.
     public let response: HTTPResponse
-    /// The request that follows. Towards another origin it lacks credentials and secret fields.
+    /// The request that follows. For another origin it lacks credentials and secret fields.
     public let request: HTTPRequest
     /// The number of redirects followed before this one.
     public let count: Int
@@ -53,8 +53,8 @@ extension HTTPResponse {
     /// - 303 turns any method except HEAD into GET. 301 and 302 turn POST into GET. Such a request loses its body and the fields that
     ///   describe it. Every other method keeps its body.
     /// - `Location` is resolved against the request's URL by RFC 3986.
-    /// - `Authorization`, `Cookie`, `Proxy-Authorization`, `Host` and every field that is secret by `Ness.Configuration.secretNames` are removed if the target
-    ///   has another origin (scheme, host or port), or lies outside `scope`.
+    /// - `Authorization`, `Cookie`, `Proxy-Authorization`, `Host` and every field that is secret by `Ness.Configuration.secretNames` are
+    ///   removed if the target has another origin (scheme, host or port), or lies outside `scope`.
     /// - Parameter scope: The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
     /// - Returns: The request; `nil` if this is not a redirect, or has no valid `Location`.
     package func redirectRequest(keepingCredentialInside scope: URL? = nil) -> HTTPRequest? {
@@ -88,7 +88,7 @@ extension HTTPResponse {
         let location = location.trimmingCharacters(in: .whitespaces)
         guard !location.isEmpty, !location.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) else { return nil }
         guard let url = URL(string: location, relativeTo: base)?.absoluteURL.removingDotSegments else { return nil }
-        // A URL of another scheme is refused by the check of schemes. An http URL without a host is refused here.
+        // The check of schemes rejects a URL of another scheme. This check rejects an http URL without a host.
         return url.host?.isEmpty != false && ["http", "https"].contains(url.scheme?.lowercased()) ? nil : url
     }
 }

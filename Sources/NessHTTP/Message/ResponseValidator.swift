@@ -1,6 +1,6 @@
 /// Decides whether a response counts as a result.
 ///
-/// Without a validator, every response is a result, whatever its status. `RequestBuilder` has `validate(statusCodes:)` and
+/// Without a validator, every response is a result, regardless of its status. `RequestBuilder` has `validate(statusCodes:)` and
 /// `validate(shouldHaveHeaders:)` for the common conditions. Write a validator for a condition of your server, and add it with
 /// `validate(using:)`.
 ///
@@ -20,18 +20,18 @@
 ///     .dataRequest()
 /// ```
 ///
-/// **A refusal** fails the attempt with `NessError.validation`, which holds the response and the reason. A retry control may then ask for
+/// **A rejection** fails the attempt with `NessError.validation`, which holds the response and the reason. A retry control may then ask for
 /// another attempt. The reason becomes part of the error's description, so it must not contain a secret.
 ///
-/// **When it is called.** For each attempt, in the order in which the validators were added, up to the first that refuses. A response from
-/// the cache is judged like any other. Callers who share one exchange each have their own validators. For a download or a stream the
+/// **When it is called.** For each attempt, in the order in which the validators were added, up to the first that rejects it. A response
+/// from the cache is judged like any other. Callers who share one exchange each have their own validators. For a download or a stream the
 /// library asks when the head has arrived, so `body` is empty. It may ask again about the same response, for a download when the file is
 /// complete.
 ///
 /// **Threads.** `validate(for:)` runs off the main thread, and for several requests at the same time. It must return soon, and cannot
 /// suspend.
 ///
-/// **Testing.** Call it with a response of your own:
+/// **Testing.** Call it with a response that you make:
 ///
 /// ```swift
 /// let response = HTTPResponse(statusCode: 200, headers: ["API-Version": "1"], request: HTTPRequest(url: url))
@@ -44,22 +44,22 @@ public protocol ResponseValidator: Sendable {
     func validate(for response: HTTPResponse) -> ResponseValidatorResult
 }
 
-/// A validator whose refusal another attempt cannot change. No retry control is asked about it.
+/// A validator whose rejection another attempt cannot change. No retry control applies to it.
 package protocol FinalValidator: ResponseValidator {}
 
 /// The verdict of a validator.
 public enum ResponseValidatorResult: Sendable, Equatable {
     /// The response is a result.
     case valid
-    /// The response is refused. The error names the validator's type.
+    /// The response is rejected. The error names the validator's type.
     case invalid
-    /// The response is refused, for a reason that becomes part of the error's description.
+    /// The response is rejected, for a reason that becomes part of the error's description.
     case invalidWithReason(String)
-    /// The response is refused because of an error, which becomes the `underlying` of `NessError.validation`. Its text becomes part of the
-    /// error's description.
+    /// The response is rejected because of an error, which becomes the `underlying` of `NessError.validation`. Its description becomes part
+    /// of the error's description.
     case invalidBecauseOf(any Error)
 
-    /// The parts that are compared. Errors in general cannot be compared: their types and texts are.
+    /// The parts that are compared. Errors in general cannot be compared; their types and descriptions can.
     private var parts: [String] {
         switch self {
         case .valid: ["valid"]
@@ -69,10 +69,10 @@ public enum ResponseValidatorResult: Sendable, Equatable {
         }
     }
 
-    /// Compares verdicts. Two errors are equal if their types have the same name and their texts are equal.
+    /// Compares verdicts. Two errors are equal if their types have the same name and their descriptions are equal.
     public static func == (left: ResponseValidatorResult, right: ResponseValidatorResult) -> Bool {
         switch (left, right) {
-        // The common case, without a text.
+        // The common case, without a description.
         case (.valid, .valid): true
         default: left.parts == right.parts
         }
@@ -84,7 +84,7 @@ public struct StatusCodeValidator: ResponseValidator {
     private let accepts: @Sendable (Int) -> Bool
     private let expected: String
 
-    /// True if a 206 is refused that the request did not ask for with `Range`.
+    /// True if a 206 is rejected unless the request asked for a part with `Range`.
     private var refusesUnaskedParts = false
 
     /// Accepts 200 to 299. A part (206) is accepted only if the request asked for one with `Range` (RFC 9110, 15.3.7).
@@ -115,12 +115,12 @@ public struct StatusCodeValidator: ResponseValidator {
         expected = "\(statusCodes)"
     }
 
-    /// Refuses every response with another status code.
+    /// Rejects every response with another status code.
     public func validate(for response: HTTPResponse) -> ResponseValidatorResult {
         if refusesUnaskedParts, response.statusCode == 206, !response.request.headers.contains(HeaderName.range) {
-            return .invalidWithReason("the status is 206, a part, but the whole was asked for")
+            return .invalidWithReason("status 206, but the request has no Range")
         }
-        return accepts(response.statusCode) ? .valid : .invalidWithReason("the status is \(response.statusCode), not \(expected)")
+        return accepts(response.statusCode) ? .valid : .invalidWithReason("status \(response.statusCode), expected \(expected)")
     }
 }
 
@@ -128,7 +128,7 @@ public struct StatusCodeValidator: ResponseValidator {
 ///
 /// Field names are compared without regard to case. Fields that the validator does not name are not checked.
 public struct HeaderValidator: ResponseValidator {
-    /// The condition that each named field has to meet.
+    /// The condition that each named field must meet.
     public enum Validation: Sendable, Hashable {
         /// The field's whole value equals the given value.
         case shouldMatch
@@ -150,13 +150,13 @@ public struct HeaderValidator: ResponseValidator {
         self.headers = headers
     }
 
-    /// Refuses a response with a field that does not meet the condition.
+    /// Rejects a response with a field that does not meet the condition.
     public func validate(for response: HTTPResponse) -> ResponseValidatorResult {
         for field in headers where !accepts(field, in: response.headers) {
-            let fault = response.headers.contains(field.name) ? "has another value" : "is missing"
             let shown = response.request.secrets.containsHeader(field.name) ? field.name : "\(field.name): \(field.value)"
-            return .invalidWithReason(
-                validation == .shouldNotContains ? "the header \(shown) is there" : "the header \(shown) \(fault)")
+            if validation == .shouldNotContains { return .invalidWithReason("unexpected header \(shown)") }
+            let fault = response.headers.contains(field.name) ? "wrong value of the header \(field.name)" : "missing header"
+            return .invalidWithReason("\(fault), expected \(shown)")
         }
         return .valid
     }

@@ -11,9 +11,10 @@ extension RequestBuilder {
     /// ```
     ///
     /// **Sending again.** A request that is not idempotent, such as a POST, is sent once. Another request connects again when the
-    /// connection ends, and goes on after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
+    /// connection ends, and continues after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
     ///
-    /// **Stopping.** Leaving the loop or cancelling its task closes the connection at once, and so does the event that ends the sequence.
+    /// **Stopping.** Leaving the loop or canceling its task closes the connection immediately, and so does the event that ends the
+    /// sequence.
     ///
     /// **Back pressure.** A slow reader holds the server back: see `StreamPromise`.
     ///
@@ -25,12 +26,12 @@ extension RequestBuilder {
     ///   - requiresEnd: True if the end of a response without the data `end` is an error: the iteration then ends with
     ///     `NessError.truncated`. A server that fails in the middle may end its response in good order. It has no effect without an `end`,
     ///     and on a request that connects again instead.
-    ///   - errorType: The type of the API's errors, decoded from the body of a response that is refused for its status. By default the
+    ///   - errorType: The type of the API's errors, decoded from the body of a response that is rejected for its status. By default the
     ///     manager's `decodingErrors`.
     ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
-    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have begun.
+    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have started.
     ///   - decoder: The decoder. By default the manager's.
-    /// - Returns: The values. The request is sent when the iteration begins. A refused response ends the iteration with
+    /// - Returns: The values. The request is sent when the iteration starts. A rejected response ends the iteration with
     ///   `NessError.validation`, whose `underlying` is the API's error. Data that cannot be decoded ends it with `NessError.decoding`; with
     ///   `results` they are an element instead.
     public func events<Value: Decodable & Sendable>(
@@ -53,13 +54,14 @@ extension RequestBuilder {
     /// In all other respects this method works like `events(decoding:until:)`.
     /// - Parameters:
     ///   - type: The type of each event's data.
-    ///   - isEnd: Returns true for the value that ends the sequence, which is delivered as the last one. Runs where the sequence is iterated.
+    ///   - isEnd: Returns true for the value that ends the sequence, which is delivered as the last one. Runs where the sequence is
+    ///     iterated.
     ///   - requiresEnd: True if the end of a response without such a value is an error: the iteration then ends with `NessError.truncated`.
     ///   - errorType: The type of the API's errors. By default the manager's `decodingErrors`.
     ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
-    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have begun.
+    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have started.
     ///   - decoder: The decoder. By default the manager's.
-    /// - Returns: The values. The request is sent when the iteration begins. The errors are those of `events(decoding:until:)`.
+    /// - Returns: The values. The request is sent when the iteration starts. The errors are those of `events(decoding:until:)`.
     public func events<Value: Decodable & Sendable>(
         decoding type: Value.Type, endingWhen isEnd: @escaping @Sendable (Value) -> Bool, requiresEnd: Bool = false,
         decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil,
@@ -88,7 +90,7 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
     /// Returns true for the value that ends the sequence.
     let isEnd: (@Sendable (Value) -> Bool)?
 
-    /// Sends the request when the first value is asked for.
+    /// Sends the request when the first value is requested.
     public func makeAsyncIterator() -> ResponseSequence<Value>.Iterator {
         var reader = makeReader()
         return .init {
@@ -98,7 +100,7 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
         }
     }
 
-    /// The values as results: data that cannot be decoded are a failure with `NessError.decoding`, and the iteration goes on.
+    /// The values as results: data that cannot be decoded are a failure with `NessError.decoding`, and the iteration continues.
     ///
     /// ```swift
     /// for try await result in request.events(decoding: Chunk.self).results {

@@ -9,16 +9,16 @@ extension RequestBuilder {
     /// A request that is not idempotent, such as a POST to a chat API, is sent once unless `reconnects` is true: its sequence ends with the
     /// stream, and fails if the connection breaks.
     ///
-    /// The sequence ends when the server answers 204, and at an event for which `endsAt` returns true. It fails if the response is not an
-    /// event stream, or if the request cannot be sent. A `set(deadline:)` applies to all connections together. A `set(timeout:)` is the
-    /// longest time without a byte.
+    /// The sequence ends when the server responds with 204, and at an event for which `endsAt` returns true. It fails if the response is
+    /// not an event stream, or if the request cannot be sent. A `set(deadline:)` applies to all connections together. A `set(timeout:)` is
+    /// the longest time without a byte.
     /// - Parameters:
     ///   - timeout: The longest time without a byte before the connection counts as lost. `nil` for that of `set(timeout:)`, or for no
     ///     limit.
     ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
     ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default this is the data `[DONE]`, with which
     ///     the APIs of language models end a stream. Runs in the task that reads.
-    /// - Returns: The events. The first request is sent when the iteration begins. Leaving the loop ends the connection.
+    /// - Returns: The events. The first request is sent when the iteration starts. Leaving the loop ends the connection.
     public func serverSentEvents(
         timeout: Duration? = nil, reconnects: Bool? = nil,
         endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { $0.data == "[DONE]" }
@@ -48,7 +48,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
     var requiresEnd = false
     /// Decides on retries of each connection; `nil` for the manager's control.
     var retryControl: (any RetryControl)?
-    /// Decodes the API's own error from a refused response; `nil` for that of the request.
+    /// Decodes the API's own error from a rejected response; `nil` for that of the request.
     var parseError: ErrorReader?
 
     /// Starts reading.
@@ -154,7 +154,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
 
         private func missingEnd() -> NessError {
             NessError.truncated(
-                NessError.Context(request: head?.request, response: head, reason: "the stream ended before the event that ends it"))
+                NessError.Context(request: head?.request, response: head, reason: "the stream ended before its final event"))
         }
 
         /// Waits until the next connection, or ends the sequence.

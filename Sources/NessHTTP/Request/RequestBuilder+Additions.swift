@@ -29,7 +29,7 @@ extension RequestBuilder {
     }
 
     /// Sets the most bytes of the response's body, after decompression, in place of the manager's limit. A longer body fails with
-    /// `NessError.responseTooLarge`. An answer from the cache is not measured.
+    /// `NessError.responseTooLarge`. The limit does not apply to a response from the cache.
     /// - Parameter maximumResponseBytes: The number of bytes; `nil` for no limit. A negative one fails the request with `invalidRequest`.
     public func set(maximumResponseBytes: Int?) -> RequestBuilder {
         set(option: MaximumResponseBytes.self, to: maximumResponseBytes ?? .max)

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Sends the request and waits for its result. Each method is its promise with `.value`: cancelling the waiting task drops the request, and
+/// Sends the request and waits for its result. Each method is its promise with `.value`: canceling the waiting task drops the request, and
 /// every failure is the promise's error.
 extension RequestBuilder {
-    /// Sends the request and waits for the response. Any status is a result, unless a validator refuses it: see `validate()`.
+    /// Sends the request and waits for the response. Any status is a result, unless a validator rejects it: see `validate()`.
     ///
     /// ```swift
     /// let response = try await ness.httpRequest(withUrl: "users/1").validate().response()
@@ -12,7 +12,7 @@ extension RequestBuilder {
     /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
     ///   `.never` for none.
     /// - Returns: The response with its whole body.
-    /// - Throws: The error of `dataRequest(with:)`. If the task was cancelled, `NessError.dropped`.
+    /// - Throws: The error of `dataRequest(with:)`. If the task was canceled, `NessError.dropped`.
     @discardableResult
     public func response(with retryControl: (any RetryControl)? = nil) async throws -> HTTPResponse {
         try await dataRequest(with: retryControl).value.message
@@ -30,7 +30,7 @@ extension RequestBuilder {
     ///     none.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
     /// - Returns: The value.
-    /// - Throws: The error of `dataRequest(decoding:)`. If the task was cancelled, `NessError.dropped`.
+    /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
     public func decoded<Value: Decodable & Sendable>(
         as type: Value.Type = Value.self, decodingErrors errorType: (any DecodableError.Type)? = nil,
         with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
@@ -45,7 +45,7 @@ extension RequestBuilder {
     ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
     ///     none.
     /// - Returns: The value.
-    /// - Throws: The error of `dataRequest(decodedBy:)`. If the task was cancelled, `NessError.dropped`.
+    /// - Throws: The error of `dataRequest(decodedBy:)`. If the task was canceled, `NessError.dropped`.
     public func decoded<Decoder: ResponseDecoder>(
         by decoder: Decoder, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil
     ) async throws -> Decoder.Decoded where Decoder.Decoded: Sendable {
@@ -60,7 +60,7 @@ extension RequestBuilder {
     ///     none.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
     /// - Returns: The value together with its response.
-    /// - Throws: The error of `dataRequest(decoding:)`. If the task was cancelled, `NessError.dropped`.
+    /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
     public func decodedResponse<Value: Decodable & Sendable>(
         as type: Value.Type = Value.self, decodingErrors errorType: (any DecodableError.Type)? = nil,
         with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
@@ -72,13 +72,13 @@ extension RequestBuilder {
     /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
     ///   `.never` for none.
     /// - Returns: The text, in the character set of the `Content-Type`; empty without a body: see `HTTPResponse.text`.
-    /// - Throws: The error of `dataRequest(decoding:)`. If the task was cancelled, `NessError.dropped`.
+    /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
     public func text(with retryControl: (any RetryControl)? = nil) async throws -> String { try await decoded(with: retryControl) }
 
     /// Sends the request and waits for the body. The status must be 2xx.
     /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
     ///   `.never` for none.
     /// - Returns: The bytes; empty without a body.
-    /// - Throws: The error of `dataRequest(decoding:)`. If the task was cancelled, `NessError.dropped`.
+    /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
     public func data(with retryControl: (any RetryControl)? = nil) async throws -> Data { try await decoded(with: retryControl) }
 }

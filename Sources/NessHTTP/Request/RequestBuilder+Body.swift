@@ -12,7 +12,7 @@ extension RequestBuilder {
 
     /// Sets a sequence as the body. It is read while it is sent, and can be sent once: see `HTTPBody.stream(_:length:contentType:)`.
     /// - Parameters:
-    ///   - pieces: The sequence. It is read in a task of its own, off the main thread.
+    ///   - pieces: The sequence. It is read in a separate task, off the main thread.
     ///   - length: The number of bytes; `nil` if it is unknown.
     ///   - contentType: The media type.
     public func set<Pieces: AsyncSequence & Sendable>(
@@ -39,7 +39,7 @@ extension RequestBuilder {
     /// ness.put("logs").set(streamBody: { writer in try await writer.write(Data("started".utf8)) })
     /// ```
     /// - Parameters:
-    ///   - write: Writes the body. Runs in a task of its own, off the main thread, for each attempt.
+    ///   - write: Writes the body. Runs in a separate task, off the main thread, for each attempt.
     ///   - length: The number of bytes; `nil` if it is unknown.
     ///   - contentType: The media type.
     public func set(
@@ -49,10 +49,10 @@ extension RequestBuilder {
         set { .stream(length: length, contentType: contentType, write) }
     }
 
-    /// Sets a text as the body.
+    /// Sets a string as the body.
     /// - Parameters:
-    ///   - stringBody: The text.
-    ///   - encoding: The character encoding. A text that it cannot represent fails the request.
+    ///   - stringBody: The string.
+    ///   - encoding: The character encoding. A string that it cannot represent fails the request.
     public func set(stringBody: String, encoding: String.Encoding = .utf8) -> RequestBuilder {
         set { try .text(stringBody, encoding: encoding) }
     }
@@ -159,7 +159,7 @@ extension RequestBuilder {
         guard var body = try body.get() else { return nil }
         if gzipsBody {
             if let other = headers[HeaderName.contentEncoding], !other.equalsIgnoringCase("gzip") {
-                throw HTTPBodyError.notEncodable("the request sets a Content-Encoding of its own")
+                throw HTTPBodyError.notEncodable("the request already sets a Content-Encoding")
             }
             body = try body.gzipped()
         }

@@ -2,10 +2,10 @@ import Foundation
 
 /// Typed results. Decoding runs off the main thread, after the last attempt. A drop during the decoding still takes effect.
 extension RequestBuilder {
-    /// Sends the request and decodes the response as JSON. `String` and `Data` are the body itself, whatever its type is.
+    /// Sends the request and decodes the response as JSON. `String` and `Data` are the body itself, regardless of its type.
     ///
     /// The status must be 2xx, and every validator must accept the response. The request has `Accept: application/json`, unless the request
-    /// or the manager sets `Accept`. A response whose `Content-Type` says that it is not JSON is refused: see `set(checksContentType:)`.
+    /// or the manager sets `Accept`. A response whose `Content-Type` is not JSON is rejected: see `set(checksContentType:)`.
     ///
     /// ```swift
     /// ness.httpRequest(withUrl: "users/1")
@@ -17,7 +17,8 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - type: The type to decode. For an `Optional`, an empty body, as with 204, gives `nil`. For any other type it is an error.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`. It is decoded from the body of a response
-    ///     that is refused for its status. If the body contains no such error, or says that it is not JSON, the error has no `underlying`.
+    ///     that is rejected for its status. If the body contains no such error, or its `Content-Type` is not JSON, the error has no
+    ///     `underlying`.
     ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
     ///     none.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
@@ -31,8 +32,7 @@ extension RequestBuilder {
         valueRequest(.decoded(type, with: decoder), decodingErrors: errorType, with: retryControl, using: decoder)
     }
 
-    /// Sends the request, and requires a 2xx status. The content of the body does not matter. Every validator must accept the response,
-    /// too.
+    /// Sends the request, and requires a 2xx status. Every validator must accept the response. The content of the body does not matter.
     /// - Parameters:
     ///   - type: `Void.self`.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
@@ -54,9 +54,9 @@ extension RequestBuilder {
     /// The status must be 2xx, and every validator must accept the response. The library sets no `Accept` and checks no `Content-Type`: use
     /// `set(headers:)` and `validate(contentTypes:)`.
     /// - Parameters:
-    ///   - decoder: The decoder. It runs off the main thread, also for an empty body.
-    ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`. For errors of another form see
-    ///     `decodingErrors(by:)`.
+    ///   - decoder: The decoder. It runs off the main thread, even for an empty body.
+    ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`. For errors of another form
+    ///     see `decodingErrors(by:)`.
     ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
     ///     none.
     /// - Returns: A promise of the value. It fails with `NessError`, or with the error that a loader of the application threw. An error of
@@ -69,8 +69,8 @@ extension RequestBuilder {
         valueRequest(.decoded(by: decoder), decodingErrors: errorType, with: retryControl)
     }
 
-    /// Decodes the API's errors with a decoder of the caller, such as errors in XML. It applies however the request is sent: as a typed result,
-    /// a download, a stream. A type that the sending method names comes first, and the manager's `decodingErrors` last.
+    /// Decodes the API's errors with a decoder of the caller, such as errors in XML. It applies however the request is sent: as a typed
+    /// result, a download, a stream. A type that the sending method names comes first, and the manager's `decodingErrors` last.
     ///
     /// ```swift
     /// struct Fault: Error { let text: String }
@@ -80,14 +80,14 @@ extension RequestBuilder {
     /// let film = try await ness.get("film").decodingErrors(by: FaultDecoder()).downloadRequest(intoFolder: folder).value
     /// ```
     ///
-    /// - Parameter decoder: Decodes the body of a response that is refused for its status, unless it is empty. The library sets no `Accept`
-    ///   and checks no `Content-Type`. It runs off the main thread. Its error becomes the `underlying` of `NessError.validation`; if it
-    ///   throws, there is no `underlying`.
+    /// - Parameter decoder: Decodes the body of a response that is rejected for its status, unless it is empty. The library sets no
+    ///   `Accept` and checks no `Content-Type`. It runs off the main thread. Its error becomes the `underlying` of `NessError.validation`;
+    ///   if it throws, there is no `underlying`.
     public func decodingErrors<Decoder: ResponseDecoder>(by decoder: Decoder) -> RequestBuilder where Decoder.Decoded: Error {
         with { $0.decodeError = { $0.body.isEmpty ? nil : try? decoder.decode(from: $0.body) } }
     }
 
-    /// Sets whether a typed result refuses a response whose `Content-Type` is not JSON.
+    /// Sets whether a typed result rejects a response whose `Content-Type` is not JSON.
     /// - Parameter checksContentType: `true` to fail with `NessError.validation` for any `Content-Type` other than `application/json`,
     ///   `text/json` and types that end in `+json`. A response without a `Content-Type` is always accepted.
     public func set(checksContentType: Bool) -> RequestBuilder { with { $0.checksContentType = checksContentType } }

@@ -21,9 +21,8 @@ extension RequestBuilder {
     /// ```
     /// - Parameters:
     ///   - name: The field's name, in any case.
-    ///   - value: The value, in place of all values that earlier calls have set. `nil` removes them. A default header of the manager is
-    ///     then
-    ///     sent.
+    ///   - value: The value, in place of all values that earlier calls have set. `nil` removes them. The manager's default
+    ///     header is then sent.
     public func set(header name: String, to value: String?) -> RequestBuilder { with { $0.headers[name] = value } }
 
     /// Adds a value to a header field, after the values that it already has.

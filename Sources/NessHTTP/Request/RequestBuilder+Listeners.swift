@@ -1,7 +1,7 @@
 import NessPromise
 
-/// Closures that hear of a request while it runs, whichever method sends it. Several closures of one kind run in the order in which they
-/// were added.
+/// Closures that receive the events of a request, regardless of the method that sends it. Several closures of one kind run in the order in
+/// which they were added.
 extension RequestBuilder {
     /// Calls a closure with the progress of each request that is sent, like `RequestPromise.onProgress(_:)`. Typed requests and
     /// awaited ones have their progress this way.
@@ -36,15 +36,15 @@ extension RequestBuilder {
     ///     .data()
     /// ```
     ///
-    /// The closure hears of the head of every exchange: of redirects, of a 401 that is answered with a credential, and of each attempt. It
-    /// hears nothing of a response from the cache.
+    /// The closure receives the head of every exchange: of redirects, of a 401 that authentication handles, and of each attempt. It
+    /// is not called for a response from the cache.
     /// - Parameters:
     ///   - context: The queue on which the closure runs, such as `.main`. The connection does not wait for it there, so a part of the body
     ///     may arrive before an error of the closure ends the request. By default the closure runs off the main thread while the connection
     ///     waits, so it must not block, and the calls for a download in segments may overlap.
-    ///   - listener: Takes the head, whose body is empty. An error that it throws ends the request at once, like `drop(becauseOf:)`: the
-    ///     connection is closed, no attempt follows, and the promise fails with that error. After a drop or a failure it does not run; after a success, which may come first on
-    ///     a queue, its error has no effect.
+    ///   - listener: Takes the head, whose body is empty. An error that it throws ends the request immediately, like `drop(becauseOf:)`:
+    ///     the connection is closed, no attempt follows, and the promise fails with that error. After a drop or a failure it does not run;
+    ///     after a success, which may come first on a queue, its error has no effect.
     public func onHead(
         on context: some HandlerContext = .immediate, _ listener: @escaping @Sendable (HTTPResponse) throws -> Void
     ) -> RequestBuilder {
@@ -54,7 +54,7 @@ extension RequestBuilder {
     /// Calls a closure with each interim (1xx) response, such as 103 (Early Hints, RFC 8297).
     ///
     /// `CurlTransport` reports interim responses, and `URLSessionTransport` does so from iOS 17 and macOS 14 on. A request that joins the
-    /// exchange of an equal one hears of those that arrive afterwards.
+    /// exchange of an equal one receives only those that arrive afterwards.
     /// - Parameters:
     ///   - context: The queue on which the closure runs, such as `.main`. By default it runs off the main thread while the connection
     ///     waits, so it must not block.
@@ -65,7 +65,7 @@ extension RequestBuilder {
         listening { $0.interim.append(context.running(listener)) }
     }
 
-    /// Calls a closure with the measurements of each request that is sent, at its end, whatever the outcome is.
+    /// Calls a closure with the measurements of each request that is sent, at its end, regardless of the outcome.
     ///
     /// ```swift
     /// let cats = try await ness.get("cats").onMetrics { print($0.total, $0.attempts) }.decoded(as: [Cat].self)

@@ -1,10 +1,10 @@
 /// Policies of the request: authentication, groups, environment, duplicates and options.
 extension RequestBuilder {
-    /// Adds the request to a group. All requests of a group can be dropped at once: see `Ness.dropAllRequests(in:)`.
+    /// Adds the request to a group. All requests of a group can be dropped together: see `Ness.dropAllRequests(in:)`.
     /// - Parameter name: The group's name. A request may be in several groups.
     public func group(_ name: String) -> RequestBuilder { with { $0.groups.insert(name) } }
 
-    /// Authenticates the request, whatever its URL is.
+    /// Authenticates the request, regardless of its URL.
     ///
     /// ```swift
     /// ness.get("https://files.example.com/1").authenticate(with: .bearer(token)).dataRequest()
@@ -14,10 +14,10 @@ extension RequestBuilder {
         with { $0.authentication = authentication.map(AuthenticationChoice.given) ?? .environment }
     }
 
-    /// Sets the control that decides on further attempts, in place of the manager's. It is used if `dataRequest(with:)`, or the method that
-    /// starts the request instead, gives no control of its own.
+    /// Sets the control that decides on further attempts, in place of the manager's. It applies unless the method that starts the request,
+    /// such as `dataRequest(with:)`, gives another one.
     ///
-    /// As the caller's word about this request, it is asked about every failure, also that of a POST: see `RetryControl`.
+    /// The control decides about every failure, even that of a POST, because the caller chose it for this request: see `RetryControl`.
     ///
     /// ```swift
     /// ness.post("orders").set(jsonEncodable: order).set(retry: .never).dataRequest()
@@ -32,13 +32,13 @@ extension RequestBuilder {
     /// Sends the request without the manager's credential.
     public func withoutAuthentication() -> RequestBuilder { with { $0.authentication = .none } }
 
-    /// Sets whether sending the request twice has the effect of sending it once, whatever its method is. A retry control may then retry the
-    /// request even after the server may have seen it.
+    /// Sets whether sending the request twice has the effect of sending it once, regardless of its method. A retry control may then retry
+    /// the request even after the server may have seen it.
     /// - Parameter isIdempotent: `true` if it has.
     public func set(isIdempotent: Bool) -> RequestBuilder { with { $0.isIdempotent = isIdempotent } }
 
-    /// Makes requests with the same identifier duplicates of each other, whatever their method, URL and body are: see `DuplicatedHandler`.
-    /// Their kind and their secret header fields must be equal, too.
+    /// Makes requests with the same identifier duplicates of each other, regardless of their method, URL and body: see `DuplicatedHandler`.
+    /// Their kind and their secret header fields must also be equal.
     /// - Parameter duplicateIdentifier: The identifier; `nil` to compare method, URL, header fields and body.
     public func set(duplicateIdentifier: String?) -> RequestBuilder { with { $0.duplicateIdentifier = duplicateIdentifier } }
 
@@ -65,8 +65,8 @@ extension RequestBuilder {
         set(option: AllowsConstrainedNetworkAccess.self, to: allowsConstrainedNetworkAccess)
     }
 
-    /// Sets the urgency of the request, as a hint. The server learns it from the header field `Priority` (RFC 9218), and URLSession on Apple
-    /// platforms from its task. The manager's own queues stay first in, first out. Requests that differ in their priority only are
+    /// Sets the urgency of the request, as a hint. The server learns it from the header field `Priority` (RFC 9218), and URLSession on
+    /// Apple platforms from its task. The manager's own queues stay first in, first out. Requests that differ in their priority only are
     /// duplicates.
     /// - Parameter priority: The priority.
     public func set(priority: RequestPriority) -> RequestBuilder {
@@ -74,15 +74,15 @@ extension RequestBuilder {
     }
 
     /// Sets whether the body waits until the server has agreed to receive it (`Expect: 100-continue`, RFC 9110, section 10.1.1). A server
-    /// can then refuse a large body by its head, before the body is sent.
+    /// can then reject a large body by its head, before the body is sent.
     ///
-    /// Over `CurlTransport`, the body is sent after the limit in any case, because some servers never agree. If a server answers 417 before
-    /// a byte of the body was sent, the request is sent once more without the expectation. Such a request uses HTTP/1.1.
+    /// Over `CurlTransport`, the body is sent after the limit in any case, because some servers never agree. If a server responds with 417
+    /// before a byte of the body was sent, the request is sent once more without the expectation. Such a request uses HTTP/1.1.
     /// `URLSessionTransport` cannot wait. It sends the request without the expectation, which has the same outcome, but sends the body in
     /// every case. A request without a body has no expectation.
     /// - Parameters:
     ///   - expectsContinue: `true` to wait.
-    ///   - limit: The longest wait, which counts from one millisecond. It passes in real time, whatever the manager's clock is.
+    ///   - limit: The longest wait, which counts from one millisecond. It passes in real time, regardless of the manager's clock.
     public func set(expectsContinue: Bool, within limit: Duration = .seconds(1)) -> RequestBuilder {
         set(option: ExpectsContinue.self, to: expectsContinue ? limit : nil)
     }

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Sends the request. Each call sends a request of its own at once, whether or not the caller keeps the promise.
+/// Sends the request. Each call immediately sends a separate request, whether or not the caller keeps the promise.
 extension RequestBuilder {
     /// Sends the request, and collects the whole response in memory.
     ///
-    /// A response with any status is a result, unless a validator refuses it.
+    /// A response with any status is a result, unless a validator rejects it.
     /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
     ///   `.never` for none.
     /// - Returns: A promise of the response. It fails with `NessError`, or with the error that a loader of the application threw.

@@ -2,7 +2,7 @@ import Foundation
 
 extension RequestBuilder {
     /// Sends the request and delivers the body as it arrives.
-    /// - Parameter retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has begun.
+    /// - Parameter retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has started.
     /// - Returns: A promise of the head, from which the body can be read. It fails with `NessError`, or with an error that a custom loader
     ///   threw.
     @discardableResult
@@ -20,7 +20,7 @@ extension RequestBuilder {
     ///   - type: The type of each line.
     ///   - errorType: The type of the API's errors, decoded from the body of a response that is rejected for its status. By default the
     ///     manager's `decodingErrors`.
-    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has begun.
+    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has started.
     ///   - decoder: The decoder. By default the manager's.
     /// - Returns: The values, and the promise of the head as `promise`. The request starts in this call.
     @discardableResult

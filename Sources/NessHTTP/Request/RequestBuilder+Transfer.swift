@@ -1,6 +1,6 @@
 import Foundation
 
-/// Uploads and downloads. Each call makes a new request, which starts at once even if the promise is not kept.
+/// Uploads and downloads. Each call makes a new request, which starts immediately, even if the promise is not kept.
 extension RequestBuilder {
     /// Sends a file, which is read during the upload, and keeps the whole response in memory. The file replaces any other body.
     /// - Parameters:
@@ -26,8 +26,8 @@ extension RequestBuilder {
     /// ```
     /// - Parameters:
     ///   - file: The destination. Its folder must exist, unless `createsFolders` is true.
-    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial file
-    ///     of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
+    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial
+    ///     file of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
     ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
@@ -59,8 +59,8 @@ extension RequestBuilder {
     /// Such a closure must not use text of the server in a path: `../` leads out of the folder.
     /// - Parameters:
     ///   - folder: The destination folder. It must exist, unless `createsFolders` is true.
-    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial file
-    ///     of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
+    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial
+    ///     file of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
     ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
@@ -98,8 +98,8 @@ extension RequestBuilder {
     /// ```
     /// - Parameters:
     ///   - file: The destination. Its folder must exist, unless `createsFolders` is true.
-    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial file
-    ///     of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
+    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial
+    ///     file of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
     ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
     ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with

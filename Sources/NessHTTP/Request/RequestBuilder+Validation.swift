@@ -1,4 +1,4 @@
-/// The setters of validators. Validators are asked in the order in which they were added.
+/// The setters of validators. Validators run in the order in which they were added.
 extension RequestBuilder {
     /// Adds a validator.
     /// - Parameter validator: The validator.
@@ -16,7 +16,7 @@ extension RequestBuilder {
     ///   any type. Other content without a `Content-Type` passes only with `*/*`.
     public func validate(contentTypes: [String]) -> RequestBuilder { validate(using: ContentTypeValidator(contentTypes)) }
 
-    /// Judges the response with a closure. A thrown error refuses the response: the request fails with `NessError.validation`, whose
+    /// Judges the response with a closure. A thrown error rejects the response: the request fails with `NessError.validation`, whose
     /// `underlying` is the thrown error. A retry control may ask for another attempt.
     ///
     /// ```swift
@@ -24,9 +24,9 @@ extension RequestBuilder {
     ///     .validate { response in if response.headers["API-Version"] != "2" { throw OldServer() } }
     ///     .decoded(as: User.self)
     /// ```
-    /// - Parameter check: Takes the response and throws to refuse it. Runs off the main thread, once or more for each attempt. The body of
-    ///   a
-    ///   download or a stream is empty. The error's text becomes part of the description of `NessError`, so it must not contain a secret.
+    /// - Parameter check: Takes the response and throws to reject it. Runs off the main thread, once or more for each attempt. The body of
+    ///   a download or a stream is empty. The error's description becomes part of the description of `NessError`, so it must not contain a
+    ///   secret.
     public func validate(_ check: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {
         validate(using: ClosureValidator(check: check))
     }
@@ -58,7 +58,7 @@ extension RequestBuilder {
     }
 }
 
-/// Refuses the responses for which a closure throws an error.
+/// Rejects the responses for which a closure throws an error.
 private struct ClosureValidator: ResponseValidator {
     let check: @Sendable (HTTPResponse) throws -> Void
 

@@ -3,8 +3,8 @@ import Foundation
 /// Describes a request. A builder is a value: define it once, change copies of it, and send it any number of times.
 ///
 /// A manager makes builders: `ness.httpRequest(.get, withUrl: "users")`. Every setter returns a changed copy. A method such as
-/// `dataRequest()`, `downloadRequest(forSavedLocation:)` or `streamRequest()` sends the request at once and returns a promise. It does so
-/// for each call, so one builder can send many requests.
+/// `dataRequest()`, `downloadRequest(forSavedLocation:)` or `streamRequest()` sends the request immediately and returns a promise. It does
+/// so for each call, so one builder can send many requests.
 ///
 /// ```swift
 /// let users = ness.httpRequest(.get, withUrl: "users")
@@ -20,11 +20,12 @@ import Foundation
 /// and are replaced with it. A header field that the caller sets wins, whether it is set before the body or after.
 ///
 /// **Setting twice.** `set(headers:)` adds to the header fields that earlier calls set, and replaces those of the same name.
-/// `set(urlParameters:)` replaces all parameters that earlier calls set. A `SetOption` says otherwise, for both. Limits and policies keep
+/// `set(urlParameters:)` replaces all parameters that earlier calls set. A `SetOption` changes this, for both. Limits and policies keep
 /// the last value. Validators, groups and secret names add up.
 ///
-/// **Errors come with the promise.** No setter throws. A URL that cannot be parsed, and parameters or a body that cannot be encoded, fail
-/// the request with `NessError.invalidRequest` when it is started, and the library sends nothing. `build()` throws the same error at once.
+/// **Errors are delivered by the promise.** No setter throws. A URL that cannot be parsed, and parameters or a body that cannot be encoded,
+/// fail the request with `NessError.invalidRequest` when it is started, and the library sends nothing. `build()` throws the same error
+/// immediately.
 ///
 /// **Threads.** A builder may be used from any thread. The request runs off the main thread.
 ///
@@ -60,7 +61,7 @@ public struct RequestBuilder: Sendable {
     var decodeError: ErrorReader?
     var isIdempotent: Bool?
     var duplicateIdentifier: String?
-    /// The closures that hear of the request while it runs; `nil` for none.
+    /// The closures that receive the request's events while it runs; `nil` for none.
     var listeners: RequestListeners?
     /// The request's own loaders and observers; `nil` for none.
     var additions: PerRequestAdditions?
@@ -75,7 +76,7 @@ public struct RequestBuilder: Sendable {
 
     /// The manager's clock.
     package var pipelineClock: PipelineClock { sender.pipelineClock }
-    /// The manager's encoder for JSON; `nil` if it has none of its own.
+    /// The manager's encoder for JSON; `nil` for the default encoder.
     package var jsonEncoder: JSONEncoder? { sender.defaults.jsonEncoder }
 
     /// The treatment of values that an earlier call of a setter has set.
@@ -107,7 +108,9 @@ public struct RequestBuilder: Sendable {
         do {
             let defaults = sender.defaults
             let query = try query.get()
-            guard var url = try url.get().appending(query) else { throw InvalidURL(description: "the parameters don't fit the URL") }
+            guard var url = try url.get().appending(query) else {
+                throw InvalidURL(description: "the parameters can't be added to the URL")
+            }
             // A relative URL without a base URL stays relative. The pipeline fails it.
             if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
             let secrets = secrets
@@ -127,7 +130,7 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// True if the URL is a path with a leading slash. Two slashes begin the name of a host.
+    /// True if the URL is a path with a leading slash. Two slashes start the name of a host.
     var hasRootedPath: Bool {
         guard let url = try? url.get(), url.scheme == nil, url.baseURL == nil else { return false }
         return url.relativeString.hasPrefix("/") && !url.relativeString.hasPrefix("//")
@@ -155,8 +158,8 @@ public struct RequestBuilder: Sendable {
     /// Sets the time limits. A limit that is not positive fails the request with `NessError.invalidRequest` when it is started.
     /// - Parameters:
     ///   - timeout: The longest time without a byte in either direction. `nil` keeps the limit that is set.
-    ///   - firstByteTimeout: The same until the response begins, in place of `timeout`: for a server that computes for minutes, but then must
-    ///     not pause. `nil` keeps the limit that is set, which is `timeout` in a request that sets none.
+    ///   - firstByteTimeout: The same until the response starts, in place of `timeout`: for a server that computes for minutes, but then
+    ///     must not pause. `nil` keeps the limit that is set, which is `timeout` in a request that sets none.
     ///   - deadline: The longest time for the whole request, with its retries and waits. `nil` keeps the limit that is set.
     public func set(timeout: Duration? = nil, firstByteTimeout: Duration? = nil, deadline: Duration? = nil) -> RequestBuilder {
         with { builder in

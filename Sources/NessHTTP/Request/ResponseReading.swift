@@ -2,11 +2,11 @@ import Foundation
 
 /// Converts a response to a typed value. `dataRequest(decoding:)`, `TypedRequest`, `ConnectionSpec` and polling all use it.
 struct ResponseReading<Value: Sendable>: Sendable {
-    /// The validator of the status. It stands before the caller's validators.
+    /// The validator of the status. It runs before the caller's validators.
     var status: (any ResponseValidator)?
-    /// The validator for a rule of the caller. It stands after the caller's validators.
+    /// The validator for a rule of the caller. It runs after the caller's validators.
     var rule: (any ResponseValidator)?
-    /// True if the value is decoded from JSON. The request then has a matching `Accept`, and another `Content-Type` is refused.
+    /// True if the value is decoded from JSON. The request then has a matching `Accept`, and another `Content-Type` is rejected.
     var expectsJSON = false
     /// True if the value is made from content of any type. The request then has no `Accept`, even if the API's errors are JSON.
     var takesAnyType = false

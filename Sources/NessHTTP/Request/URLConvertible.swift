@@ -26,13 +26,13 @@ extension String: URLConvertible {
     /// - Throws: An error if the text is empty, has a control character, or is not a URL.
     public func asURL() throws -> URL {
         if isEmpty { throw InvalidURL(description: "the URL is empty") }
-        // Most texts need no encoding, and then this pass is all that they cost.
+        // Most strings need no encoding, and then cost only this pass.
         var text = self
         if text.withUTF8({ $0.allSatisfy(\.isURLCharacter) }), let url = URL(string: self) { return url }
         if unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) {
             throw InvalidURL(description: "the URL has a control character")
         }
-        guard let url = URL(string: percentEncodedWhereNeeded) else { throw InvalidURL(description: "the text is not a URL") }
+        guard let url = URL(string: percentEncodedWhereNeeded) else { throw InvalidURL(description: "the string is not a URL") }
         return url
     }
 

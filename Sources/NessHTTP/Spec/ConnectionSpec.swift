@@ -6,11 +6,11 @@ public protocol RequestSpec: Sendable {
     var url: String { get }
     /// The method. The default is GET.
     var httpMethod: HTTPMethod { get }
-    /// The header fields. The default is none.
+    /// The header fields; empty by default.
     var headers: HTTPHeaders { get }
-    /// The query parameters. The default is none. For those of an `Encodable` value, call `set(urlEncodable:)` in `prepare(_:)`.
+    /// The query parameters; empty by default. For those of an `Encodable` value, call `set(urlEncodable:)` in `prepare(_:)`.
     var urlQuery: URLQuery? { get }
-    /// Makes the content. The default is none.
+    /// Makes the content. By default there is no content.
     ///
     /// The manager is not known here. To encode a value with the manager's `jsonEncoder`, call `set(jsonEncodable:)` in `prepare(_:)`
     /// instead.
@@ -40,18 +40,18 @@ extension RequestSpec {
 public protocol ResponseSpec: Sendable {
     /// The type to which the response is converted.
     associatedtype ResponseModel: Sendable
-    /// The models for certain statuses, whose bodies are then ignored. `[404: []]` makes a 404 an empty list. The default is none.
+    /// The models for certain statuses, whose bodies are then ignored. `[404: []]` makes a 404 an empty list. Empty by default.
     var statusFallbacks: [Int: ResponseModel] { get }
     /// A Boolean value that indicates whether the response is JSON.
     ///
     /// If true, the request has `Accept: application/json` unless it sets `Accept`, and a response whose `Content-Type` is not JSON is
-    /// refused. The default is true for a `Decodable` model other than `String` and `Data`, and false otherwise.
+    /// rejected. The default is true for a `Decodable` model other than `String` and `Data`, and false otherwise.
     var expectsJSON: Bool { get }
-    /// The type of the API's errors, decoded from the body of a response that is refused for its status. The default, `nil`, uses the
+    /// The type of the API's errors, decoded from the body of a response that is rejected for its status. The default, `nil`, uses the
     /// manager's `decodingErrors`.
     var decodingErrors: (any DecodableError.Type)? { get }
-    /// Returns true if the response is valid and can be parsed. The default accepts 2xx and the statuses in `statusFallbacks`. Runs off the main
-    /// thread.
+    /// Returns true if the response is valid and can be parsed. The default accepts 2xx and the statuses in `statusFallbacks`. Runs off the
+    /// main thread.
     /// - Parameter response: The response.
     func validate(response: HTTPResponse) -> Bool
     /// Converts the response to its model. Runs off the main thread.
@@ -125,6 +125,6 @@ struct SpecValidator<Spec: ResponseSpec>: ResponseValidator {
     let spec: Spec
 
     func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-        spec.validate(response: response) ? .valid : .invalidWithReason("\(Spec.self) does not take the status \(response.statusCode)")
+        spec.validate(response: response) ? .valid : .invalidWithReason("status \(response.statusCode), which \(Spec.self) does not accept")
     }
 }

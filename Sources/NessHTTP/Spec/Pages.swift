@@ -2,7 +2,7 @@ import Foundation
 
 /// The pages of a list, one request for each: see `Ness.pages(of:next:)`.
 ///
-/// The library sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and cancelling its task also
+/// The library sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and canceling its task also
 /// drops the request in flight. Each loop begins with the first page.
 public typealias Pages<Page: Sendable> = ResponseSequence<Page>
 
@@ -20,7 +20,7 @@ struct PageRequests<Page: Sendable>: AsyncSequence, Sendable {
         private let pages: PageRequests
         /// The next request, or the error that ends the paging; `nil` after the last page.
         private var upcoming: Result<RequestBuilder, any Error>?
-        /// The links that were followed so far. A server whose links go round would otherwise be asked for ever.
+        /// The links that were followed so far. Without them, links that form a loop would be followed forever.
         private var followed: Set<String> = []
 
         init(pages: PageRequests) {
@@ -53,9 +53,9 @@ public struct NextPage<Page: Sendable>: Sendable {
 
     /// Follows the link with the relation type `next` in the field `Link` (RFC 8288). A page without such a link is the last.
     ///
-    /// The next request differs from the first only in its URL, and has no duplicate identifier. If that URL has another origin, this request
-    /// and all later ones lack credentials, secret header fields and the request's own loaders. The manager's loaders see every page. A target that is not a URL, leads from https to http or was followed before ends the paging with
-    /// `NessError.validation`.
+    /// The next request differs from the first only in its URL, and has no duplicate identifier. If that URL has another origin, this
+    /// request and all later ones lack credentials, secret header fields and the request's own loaders. The manager's loaders see every
+    /// page. A target that is not a URL, leads from https to http or was followed before ends the paging with `NessError.validation`.
     public static var linkHeader: NextPage {
         NextPage { _, response, request, followed in
             guard let link = response.link(relation: "next") else { return nil }
@@ -102,7 +102,7 @@ extension RequestBuilder {
                 return body
             }
             // The server chose the URL, so neither the manager nor the request's loaders may add secrets to it again, nor to the URLs to
-            // which its answer leads.
+            // which its response leads.
             var environment = builder.environment ?? builder.sender.environment
             removeSecrets(&environment.defaultHeaders)
             environment.authentication = nil

@@ -16,10 +16,10 @@ struct Polling<Element: Sendable>: AsyncSequence, Sendable {
 
         init(polling: Polling) { self.polling = polling }
 
-        /// Returns the next response. The first request is sent at once. Every other request is sent when the interval since the last
+        /// Returns the next response. The first request is sent immediately. Every other request is sent when the interval since the last
         /// response, or error, has passed.
         /// - Returns: The response; `nil` after an error was thrown.
-        /// - Throws: The error that ends the polling; `NessError.dropped` if the task is cancelled.
+        /// - Throws: The error that ends the polling; `NessError.dropped` if the task is canceled.
         mutating func next() async throws -> Element? {
             while !isDone {
                 do {

@@ -1,5 +1,5 @@
-/// MD5 (RFC 1321), for Digest authentication alone: many servers still ask for nothing better. It protects nothing; everything else here uses
-/// SHA-256.
+/// MD5 (RFC 1321), for Digest authentication alone: many servers still ask for nothing better. It protects nothing; everything else here
+/// uses SHA-256.
 enum MD5Hash {
     /// Computes the digest of some bytes: 16 bytes.
     static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {

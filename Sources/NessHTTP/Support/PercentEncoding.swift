@@ -1,8 +1,8 @@
 /// Percent-encodes all characters except the unreserved ones of RFC 3986, 2.3: ASCII letters, digits and `-._~`. Text is encoded as UTF-8,
 /// a space as `%20`, with upper-case hexadecimal digits. Queries and forms share this code.
 package enum PercentEncoding {
-    /// Encodes a text.
-    /// - Parameter text: Any text.
+    /// Encodes a string.
+    /// - Parameter text: Any string.
     /// - Returns: The text with only unreserved characters and `%XX`.
     package static func encode(_ text: String) -> String {
         if text.utf8.allSatisfy(\.isUnreserved) { return text }
@@ -11,9 +11,9 @@ package enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Encodes a text and appends it to bytes.
+    /// Encodes a string and appends it to bytes.
     /// - Parameters:
-    ///   - text: Any text.
+    ///   - text: Any string.
     ///   - bytes: The buffer that receives the ASCII bytes.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
@@ -27,7 +27,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// Decodes a text. A `%` without two hexadecimal digits and a `+` are kept.
+    /// Decodes a string. A `%` without two hexadecimal digits and a `+` are kept.
     /// - Parameter text: The encoded text.
     /// - Returns: The decoded text. The unchanged text if the decoded bytes are not UTF-8.
     package static func decode(_ text: Substring) -> String {

@@ -47,7 +47,7 @@ package struct SHA256Hash {
         return state.map(\.bigEndian).withUnsafeBytes { Data($0) }
     }
 
-    /// Computes the digest of several texts, in hexadecimal digits. The boundaries between the texts affect the digest.
+    /// Computes the digest of several strings, in hexadecimal digits. The boundaries between the strings affect the digest.
     static func hex(of texts: [String]) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(texts.reduce(0) { $0 + $1.utf8.count + 8 })

@@ -49,7 +49,7 @@ public struct DownloadResult: Sendable {
         guard let file = message.file else {
             throw NessError.validation(
                 NessError.Context(
-                    request: message.request, response: message, reason: "the response was not saved: the status is \(message.statusCode)"))
+                    request: message.request, response: message, reason: "the response was not saved: status \(message.statusCode)"))
         }
         self.message = message
         dataLocalURL = file

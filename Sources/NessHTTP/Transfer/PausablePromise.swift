@@ -10,8 +10,8 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
     /// Closes the connection and keeps the received bytes. Has no effect on a download that is paused or has ended. Callable at any time
     /// from any thread.
     ///
-    /// The request goes on when it is resumed: the time of the pause counts neither for its timeout nor for its deadline, and observers hear
-    /// of the pause (`RequestObserver.requestDidPause(_:)`).
+    /// The request continues when it is resumed. The time of the pause counts neither for its timeout nor for its deadline. Observers are
+    /// notified of the pause (`RequestObserver.requestDidPause(_:)`).
     public func pause() {
         if !isCompleted { call.pause() }
     }

@@ -46,8 +46,8 @@ extension RequestPromise {
 
     /// Makes a Foundation `Progress` of the request, to show it or to add it to another one.
     ///
-    /// Cancelling the `Progress` drops the promise. Pausing and resuming it pauses and resumes a download. Foundation runs these handlers a
-    /// moment later, on a queue of its own.
+    /// Canceling the `Progress` drops the promise. Pausing and resuming it pauses and resumes a download. Foundation runs these handlers a
+    /// moment later, on its own queue.
     public func makeFoundationProgress() -> Progress {
         let progress = Progress(totalUnitCount: -1)
         progress.kind = .file
@@ -64,7 +64,8 @@ extension RequestPromise {
             guard call.hasSucceeded else { return }
             shown.change { progress in
                 guard progress.totalUnitCount <= 0 else { return }
-                // The server stated no length. At the end it is the number of bytes that arrived. A progress of no bytes would never finish.
+                // The server stated no length. At the end it is the number of bytes that arrived. A progress of no bytes would never
+                // finish.
                 if progress.completedUnitCount == 0 { progress.completedUnitCount = 1 }
                 progress.totalUnitCount = progress.completedUnitCount
             }
@@ -75,7 +76,7 @@ extension RequestPromise {
 
 /// A Foundation `Progress` that several queues change: each request reports on its own queue, and a child changes its parent.
 ///
-/// `@unchecked Sendable`: on Apple platforms a `Progress` has a lock of its own. Elsewhere it has none, so one lock guards all of them.
+/// `@unchecked Sendable`: on Apple platforms a `Progress` has its own lock. Elsewhere it has no lock, so one lock guards all of them.
 struct SharedProgress: @unchecked Sendable {
     #if !canImport(Darwin)
     private static let lock = Lock(())

@@ -11,8 +11,8 @@ import NessPromise
 /// total.add(ness.get("last.zip").downloadRequest(intoFolder: folder))
 /// ```
 ///
-/// The total is known once it is known for every request. A request that has ended counts with the bytes that it has moved, whatever its
-/// outcome is. Without the lengths, `makeFoundationProgress()` gives a fraction in which each request has an equal share.
+/// The total is known once it is known for every request. A request that has ended counts with the bytes that it has moved, regardless of
+/// its outcome. Without the lengths, `makeFoundationProgress()` gives a fraction in which each request has an equal share.
 ///
 /// Values are reported as for one request: at most ten per second, never with fewer bytes than before, and always with the last value.
 /// Speeds are measured on the clock of the first request's manager.
@@ -69,7 +69,7 @@ public final class TotalProgress: Sendable {
         add(parts)
     }
 
-    /// Adds a running request to the others. If all of them had ended, the closures of `onProgress` hear of the new sum; a sequence of
+    /// Adds a running request to the others. If all of them had ended, the closures of `onProgress` receive the new sum; a sequence of
     /// `progressUpdates` that has ended stays at its end.
     /// - Parameter promise: The running request. It is kept until all requests have ended and this object is released.
     public func add<Value>(_ promise: RequestPromise<Value>) { add([Part(promise)]) }
@@ -144,7 +144,7 @@ public final class TotalProgress: Sendable {
 
     /// Makes a Foundation `Progress` whose children are those of the requests. Each child has an equal share.
     ///
-    /// Cancelling the `Progress` drops all requests. Pausing and resuming it pauses and resumes the downloads among them. Requests that are
+    /// Canceling the `Progress` drops all requests. Pausing and resuming it pauses and resumes the downloads among them. Requests that are
     /// added later do not count.
     public func makeFoundationProgress() -> Progress {
         let parts = state.withLock(\.parts)

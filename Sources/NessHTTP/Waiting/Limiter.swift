@@ -1,9 +1,9 @@
 import NessLock
 
-/// Limits what runs at the same time, by key: the exchanges with each origin, or those with all origins together. The others wait, first in,
-/// first out.
+/// Limits what runs at the same time, by key: the exchanges with each origin, or those with all origins together. The others wait, first
+/// in, first out.
 ///
-/// A task that is cancelled while it waits leaves the line at once. The cost of a turn does not depend on the number of waiting tasks.
+/// A task that is canceled while it waits leaves the line immediately. The cost of a turn does not depend on the number of waiting tasks.
 final class Limiter<Key: Hashable & Sendable>: Sendable {
     /// The lane of a key. `@unchecked Sendable`: the limiter's lock guards it. A class, so that it changes in place.
     final class Lane: @unchecked Sendable {
@@ -21,7 +21,7 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     /// - Parameter limit: The number of slots of each key, at least one.
     init(limit: Int) { state = Lock(LimiterState(limit: max(1, limit))) }
 
-    /// The number of slots of each key. At 0 nothing begins. Raising the limit admits waiting tasks; lowering it ends nothing.
+    /// The number of slots of each key. At 0 nothing starts. Raising the limit admits waiting tasks; lowering it ends nothing.
     var limit: Int {
         get { state.withLock { $0.limit } }
         set {
@@ -58,7 +58,7 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     /// Gives a slot back. The task that has waited longest gets it.
     func leave(_ lane: Lane) {
         while let next = state.withLock({ $0.passOn(lane) }) {
-            // A task that was cancelled at this moment did not get the slot.
+            // A task that was canceled at this moment did not get the slot.
             if next.resume() { return }
         }
     }
@@ -70,7 +70,7 @@ struct LimiterState<Key: Hashable & Sendable>: Sendable {
 
     fileprivate var lanes: [Key: Lane] = [:]
     fileprivate var limit: Int
-    /// The number of idle lanes that are kept. A busy client would otherwise make the object anew for each request.
+    /// The number of idle lanes that are kept. A busy client would otherwise make a new object for each request.
     private static var keptLanes: Int { 16 }
 
     fileprivate init(limit: Int) { self.limit = limit }

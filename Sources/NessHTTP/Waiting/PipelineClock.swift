@@ -52,7 +52,7 @@ package struct PipelineClock: Sendable {
     /// Ends the task that sleeps for the timers, if no timer is left. The next timer starts another task.
     package func rest() { timers.rest() }
 
-    /// Starts a timer for a timeout. It calls a closure after a time, unless the timer is cancelled before.
+    /// Starts a timer for a timeout. It calls a closure after a time, unless the timer is canceled before.
     /// - Parameters:
     ///   - duration: The time, limited to about thirty years.
     ///   - fire: Runs in a task that other timers may share, so it must not block.
@@ -62,14 +62,14 @@ package struct PipelineClock: Sendable {
         return { timer.cancel() }
     }
 
-    /// Starts a timer for a timeout: see `startTimer(after:_:)`. It takes no memory of its own for the target.
+    /// Starts a timer for a timeout: see `startTimer(after:_:)`. It takes no additional memory for the target.
     /// - Parameters:
     ///   - duration: The time, limited to about thirty years.
-    ///   - target: The object to call. It is retained until the timer fires or is cancelled.
+    ///   - target: The object to call. It is retained until the timer fires or is canceled.
     func startTimer(after duration: Duration, for target: any TimerTarget) -> StartedTimer {
         guard let watch else { return .queued(timers, id: timers.add(after: duration, target)) }
         let kept = Lock<(any TimerTarget)?>(target)
-        // The time counts from here. A test may advance the clock before the task begins.
+        // The time counts from here. A test may advance the clock before the task starts.
         let end = elapsed() + duration.clampedForSleep
         let task = Task {
             // The clock throws on cancellation. The timer then does not fire.
@@ -77,7 +77,7 @@ package struct PipelineClock: Sendable {
             kept.withLock { $0.take() }?.timerDidFire()
         }
         return .watched {
-            // The target is released at once, even if the clock ignores the cancellation.
+            // The target is released immediately, even if the clock ignores the cancellation.
             _ = kept.withLock { $0.take() }
             task.cancel()
         }

@@ -1,7 +1,7 @@
 /// A binary heap of timers, ordered by deadline. The owner passes the current time in.
 ///
-/// Adding a timer takes O(log n) time. Cancelling one takes constant time on average: it returns the action at once, but leaves an entry in
-/// the heap. The heap removes that entry when it reaches the top, or when such entries outnumber the timers.
+/// Adding a timer takes O(log n) time. Canceling one takes constant time on average: it returns the action immediately, but leaves an entry
+/// in the heap. The heap removes that entry when it reaches the top, or when such entries outnumber the timers.
 struct TimerHeap<Action> {
     private struct Entry: Sendable {
         let deadline: Duration
@@ -24,10 +24,10 @@ struct TimerHeap<Action> {
     /// The number of timers.
     var count: Int { actions.count }
 
-    /// The number of entries, including those of cancelled timers.
+    /// The number of entries, including those of canceled timers.
     var entryCount: Int { entries.count }
 
-    /// The deadline of the earliest timer, or the earlier deadline of a cancelled timer. It is exact after `takeDue(at:)`.
+    /// The deadline of the earliest timer, or the earlier deadline of a canceled timer. It is exact after `takeDue(at:)`.
     var earliest: Duration? { actions.isEmpty ? nil : entries.first?.deadline }
 
     /// Adds a timer.
@@ -41,7 +41,7 @@ struct TimerHeap<Action> {
     }
 
     /// Removes a timer.
-    /// - Returns: The timer's action; `nil` if the timer was cancelled or due before. The owner should release it outside its lock.
+    /// - Returns: The timer's action; `nil` if the timer was canceled or due before. The owner should release it outside its lock.
     mutating func cancel(_ id: Int) -> Action? {
         let action = actions.removeValue(forKey: id)
         compactIfNeeded()
@@ -60,7 +60,7 @@ struct TimerHeap<Action> {
         return due
     }
 
-    /// Removes the entries of cancelled timers if they outnumber the timers. Amortized over all operations, each entry is moved a constant
+    /// Removes the entries of canceled timers if they outnumber the timers. Amortized over all operations, each entry is moved a constant
     /// number of times.
     private mutating func compactIfNeeded() {
         guard entries.count > Self.leastEntries, entries.count > 2 * count else { return }

@@ -8,8 +8,8 @@ protocol TimerTarget: AnyObject, Sendable {
 
 /// Runs any number of timers with one sleeping task.
 ///
-/// A cancelled `Task.sleep` leaves its timer in the runtime until the time has passed. With one sleep for each request, a busy client with
-/// timeouts of a minute would hold some hundred megabytes of such timers. Here a cancelled timer leaves nothing behind. One task sleeps
+/// A canceled `Task.sleep` leaves its timer in the runtime until the time has passed. With one sleep for each request, a busy client with
+/// timeouts of a minute would hold some hundred megabytes of such timers. Here a canceled timer leaves nothing behind. One task sleeps
 /// until the earliest timer. A new timer replaces that task only if it is due before the task wakes.
 ///
 /// Replaced sleeps stay few and short:
@@ -73,8 +73,8 @@ final class TimerQueue: Sendable {
     /// Makes a queue.
     /// - Parameters:
     ///   - elapsed: Returns the time of the clock.
-    ///   - sleep: Sleeps until a time of the clock. A length of sleep would not do: if the clock moved between reading it and falling asleep,
-    ///     the sleep would end too late, and with a clock that a test moves perhaps never.
+    ///   - sleep: Sleeps until a time of the clock. A length of sleep would not do: if the clock moved between reading it and falling
+    ///     asleep, the sleep would end too late, and with a clock that a test moves perhaps never.
     init(elapsed: @escaping @Sendable () -> Duration, sleepUntil sleep: @escaping @Sendable (Duration) async throws -> Void) {
         self.elapsed = elapsed
         self.sleep = sleep
@@ -85,7 +85,7 @@ final class TimerQueue: Sendable {
         task?.cancel()
     }
 
-    /// The number of timers, and the number of heap entries, which includes cancelled timers.
+    /// The number of timers, and the number of heap entries, which includes canceled timers.
     var counts: (timers: Int, entries: Int) { state.withLock { ($0.timers.count, $0.timers.entryCount) } }
 
     /// The time at which the sleeping task wakes; `nil` if no task sleeps.
@@ -104,7 +104,7 @@ final class TimerQueue: Sendable {
     /// Adds a timer.
     /// - Parameters:
     ///   - duration: The time from now.
-    ///   - target: The object to call when the time has passed. It is retained until then, or until the timer is cancelled.
+    ///   - target: The object to call when the time has passed. It is retained until then, or until the timer is canceled.
     /// - Returns: The identifier for `cancel(_:)`.
     func add(after duration: Duration, _ target: any TimerTarget) -> Int {
         let now = elapsed()
@@ -155,7 +155,7 @@ final class TimerQueue: Sendable {
             let isStuck = !hasSlept || (now == planned.start && planned.end > now)
             return (due, isStuck ? nil : state.plan(at: now))
         }
-        // The next sleep begins before the timers fire, so that their targets do not delay other timers.
+        // The next sleep starts before the timers fire, so that their targets do not delay other timers.
         if let next { begin(next) }
         for target in due { target.timerDidFire() }
     }

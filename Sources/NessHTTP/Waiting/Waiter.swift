@@ -1,7 +1,7 @@
 import NessLock
 import NessPromise
 
-/// The wait of one task. It ends once: by `resume(_:)` or by cancellation, whichever comes first.
+/// The wait of one task. It ends once: by `resume(_:)` or by cancellation, depending on which happens first.
 ///
 /// An owner makes the waiter under its lock, for example in a `WaiterQueue`. The task then waits outside the lock. The wait may end
 /// before the task suspends; the waiter remembers the outcome.
@@ -13,8 +13,8 @@ package final class ValueWaiter<Value: Sendable>: Sendable {
     private let state = Lock(WaiterState<Value>.expected)
 
     /// Makes a waiter.
-    /// - Parameter leave: Removes the waiter from its queue when its task is cancelled. `nil` for a wait that cancellation does not end.
-    ///   The closure runs on the cancelling thread, without the waiter's lock. It runs before the wait ends, so the queue never holds a
+    /// - Parameter leave: Removes the waiter from its queue when its task is canceled. `nil` for a wait that cancellation does not end.
+    ///   The closure runs on the canceling thread, without the waiter's lock. It runs before the wait ends, so the queue never holds a
     ///   waiter whose task continues already.
     package init(leave: (@Sendable () -> Void)? = nil) { self.leave = leave }
 
@@ -54,7 +54,7 @@ package final class ValueWaiter<Value: Sendable>: Sendable {
 
     /// Suspends the task until the wait ends. May be called once.
     /// - Returns: The value of `resume(_:)`.
-    /// - Throws: The error of `resume(_:)`; `CancellationError` if the task was cancelled first.
+    /// - Throws: The error of `resume(_:)`; `CancellationError` if the task was canceled first.
     package func wait() async throws -> Value {
         guard leave != nil else { return try await suspend() }
         return try await withTaskCancellationHandler {

@@ -11,7 +11,7 @@ extension CheckContext {
 
     /// Makes a URL.
     func url(_ text: String) throws -> URL {
-        guard let url = URL(string: text) else { throw Failed(description: "\(text) is no URL") }
+        guard let url = URL(string: text) else { throw Failed(description: "\(text) is not a URL") }
         return url
     }
 
@@ -52,7 +52,7 @@ extension CheckContext {
         expect(record.isCancelled, "\(name): expected CancellationError, got \(record.summary)")
     }
 
-    /// Records a problem unless the transport still answers a GET.
+    /// Records a problem unless a GET over the transport still succeeds.
     func expectWorking() async throws {
         let server = try await serve { _ in .text("fine") }
         expect("the next exchange", await run(try request(to: server)), gives: 200, "fine")
@@ -71,7 +71,8 @@ extension CheckContext {
         }
     }
 
-    /// Runs a number of GETs over another transport. This is the measure of time of a check: a transport that wants to go on can.
+    /// Runs a number of GETs over another transport. This is the measure of time of a check: a transport that can continue does so
+    /// meanwhile.
     func runOthers(_ count: Int) async throws {
         let other = try await makeTransport()
         let server = try await serve { _ in .text("fine") }

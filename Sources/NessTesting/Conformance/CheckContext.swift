@@ -116,7 +116,7 @@ final class CheckContext: Sendable {
         return transport
     }
 
-    /// Starts a server that answers requests. It is stopped after the check.
+    /// Starts a server that responds to requests. It is stopped after the check.
     func serve(isSecure: Bool = false, _ handler: @escaping TestServer.Handler) async throws -> TestServer {
         let server = try await TestServer.start(certificate: isSecure ? certificate() : nil, handler)
         state.withLock { $0.servers.append(server) }
@@ -145,7 +145,7 @@ final class CheckContext: Sendable {
         return try authority.certificate(for: hosts, until: end)
     }
 
-    /// Starts an exchange over the transport under test, or over another. It is cancelled after the check, if it has not ended.
+    /// Starts an exchange over the transport under test, or over another. It is canceled after the check, if it has not ended.
     func start(
         _ request: HTTPRequest, over other: (any Transport)? = nil, isResolved: Bool = false, after start: TestGate? = nil,
         onEvent: @escaping @Sendable (CheckedExchange, TransportEvent) async throws -> Void = { _, _ in }
@@ -184,7 +184,7 @@ final class ReceiveHold: Sendable {
     private let released = TestGate()
 
     /// Waits for the release.
-    /// - Throws: `CancellationError` if the task is cancelled, like the pipeline's `receive`.
+    /// - Throws: `CancellationError` if the task is canceled, like the pipeline's `receive`.
     func wait() async throws {
         entered.open()
         await released.wait()

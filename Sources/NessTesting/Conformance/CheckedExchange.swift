@@ -20,7 +20,7 @@ struct ExchangeRecord: Sendable {
     var sent: [Int64] = []
     /// The number of body pieces that arrived before a head.
     var piecesBeforeHead = 0
-    /// The number of calls of `receive` that began before an earlier call had returned.
+    /// The number of calls of `receive` that started before an earlier call had returned.
     var overlapCount = 0
     /// The number of events after the end of `send`.
     var lateCount = 0
@@ -47,7 +47,7 @@ struct ExchangeRecord: Sendable {
 
     /// The end and the response, for a problem.
     var summary: String {
-        // Only the first bytes are decoded: a long body that is no text would take a second.
+        // Only the first bytes are decoded: a long body that is not text would take a second.
         let beginning = String(decoding: body.prefix(40), as: UTF8.self).debugDescription
         let response = statusCode.map { "\($0) with \(body.count) bytes \(beginning)" } ?? "no head"
         switch end {
@@ -71,12 +71,12 @@ final class CheckedExchange: Sendable {
     private let changed = ChangeSignal()
     private let task = Lock<Task<Void, Never>?>(nil)
 
-    /// Starts an exchange in a task of its own.
+    /// Starts an exchange in a separate task.
     /// - Parameters:
     ///   - request: The request. The files of its body are looked up first, as the pipeline does.
     ///   - transport: The transport.
     ///   - isResolved: True if the request's files were looked up already.
-    ///   - start: The exchange begins when this gate is open.
+    ///   - start: The exchange starts when this gate is open.
     ///   - onEvent: Runs inside each call of `receive`, after the event was recorded.
     init(
         _ request: HTTPRequest, over transport: any Transport, isResolved: Bool = false, after start: TestGate? = nil,

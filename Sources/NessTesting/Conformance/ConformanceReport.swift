@@ -37,10 +37,10 @@ extension TransportConformance {
             public let id: ID
             /// The rule that the transport breaks.
             public let title: String
-            /// The problems: what was expected, and what came.
+            /// The problems: what was expected, and what was received.
             public let problems: [String]
 
-            /// The check, its rule, and the problems on lines of their own.
+            /// The check, its rule, and one line for each problem.
             public var description: String { (["\(id): \(title)"] + problems.map { "    \($0)" }).joined(separator: "\n") }
         }
 

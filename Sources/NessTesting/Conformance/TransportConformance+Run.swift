@@ -10,7 +10,7 @@ extension TransportConformance {
     ///   - limits: The checks that the transport is known to fail, with the reasons. A check that passes although it is in the list fails
     ///     the run, as does an identifier that no check has.
     ///   - watchdog: The longest real time for one check. A check that takes longer fails.
-    /// - Returns: The report. If the calling task is cancelled, the remaining checks are reported as skipped.
+    /// - Returns: The report. If the calling task is canceled, the remaining checks are reported as skipped.
     public static func run(
         _ makeTransport: @escaping @Sendable () async throws -> (any Transport)?, checks: [Check] = Self.checks,
         authority: TestAuthority? = nil, except limits: [ID: KnownLimit] = [:], within watchdog: Duration = .seconds(60)
@@ -23,7 +23,7 @@ extension TransportConformance {
         for check in checks {
             let limit = limits[check.id]
             if Task.isCancelled {
-                report.skipped.append(Report.Note(id: check.id, title: check.title, reason: "the run was cancelled"))
+                report.skipped.append(Report.Note(id: check.id, title: check.title, reason: "the run was canceled"))
             } else if let limit, limit.kind == .notRun {
                 report.knownLimits.append(Report.Note(id: check.id, title: check.title, reason: limit.reason))
             } else if check.needsAuthority, authority == nil {

@@ -3,7 +3,7 @@ import NessHTTP
 /// A test of any `Transport` against the contract in its documentation.
 ///
 /// The suite has some 290 checks. Each starts its own `TestServer`s, calls `Transport.send` directly, and compares what the server saw and
-/// what `receive` got with one rule: the events of an exchange, framing and truncated bodies, every `Misbehaviour` of the catalogue, the
+/// what `receive` got with one rule: the events of an exchange, framing and truncated bodies, every `Misbehaviour` of the catalog, the
 /// kinds of errors, requests that must not be sent twice, cancellation, back pressure, bodies, shutdown and load. It needs no test
 /// framework, so it runs under Swift Testing and XCTest alike.
 ///
@@ -17,7 +17,7 @@ import NessHTTP
 /// }
 /// ```
 ///
-/// The report names each rule that the transport breaks, what was expected, and what came:
+/// The report names each rule that the transport breaks, what was expected, and what was received:
 ///
 /// ```text
 /// 246 passed, 1 failed, 2 known limits, 5 skipped
@@ -47,7 +47,7 @@ import NessHTTP
 /// ```
 ///
 /// **Time.** No check waits for time to pass: each waits for an event of the server or of the exchange. A watchdog ends a check whose event
-/// never comes. The check then fails, and its exchange is abandoned.
+/// never happens. The check then fails, and its exchange is abandoned.
 ///
 /// **Processes.** The checks use loopback connections only, except `errors.no-such-host`, which looks up a name that does not exist. Let no
 /// proxy be set in the environment.
@@ -62,7 +62,7 @@ public enum TransportConformance {
         case misbehaviour
         /// The kinds of errors.
         case errors
-        /// Requests that must not be sent twice, and answers that belong to no request.
+        /// Requests that must not be sent twice, and unsolicited responses.
         case resends
         /// Cancellation at every moment of an exchange.
         case cancel
@@ -72,7 +72,7 @@ public enum TransportConformance {
         case bodies
         /// `Transport.shutdown()`.
         case shutdown
-        /// Many exchanges, at once and in a row.
+        /// Many exchanges, concurrent and in a row.
         case load
         /// Exchanges over TLS.
         case secure
@@ -133,7 +133,7 @@ public enum TransportConformance {
     /// - Parameter group: The group.
     public static func checks(in group: Group) -> [Check] { checks.filter { $0.group == group } }
 
-    /// Returns a check; `nil` if there is none with this identifier.
+    /// Returns a check; `nil` if no check has this identifier.
     /// - Parameter id: The identifier.
     public static func check(_ id: ID) -> Check? { checks.first { $0.id == id } }
 }
@@ -144,7 +144,7 @@ extension TransportConformance.Group {
     ///   - name: The second part of the identifier, in kebab-case.
     ///   - title: The rule, in one sentence.
     ///   - needsAuthority: True if the transport has to trust the test's authority.
-    ///   - body: Runs the check, and reports problems to the context. An error that it throws is a problem, too.
+    ///   - body: Runs the check, and reports problems to the context. An error that it throws counts as a problem.
     func check(
         _ name: String, _ title: String, needsAuthority: Bool = false, _ body: @escaping @Sendable (CheckContext) async throws -> Void
     ) -> TransportConformance.Check {

@@ -20,7 +20,7 @@ enum EditDistance {
         return row
     }
 
-    /// Returns true if one text is probably a misspelling of the other: a third of the characters differ at most, and at least one may.
+    /// Returns true if one string is probably a misspelling of the other: a third of the characters differ at most, and at least one may.
     static func areAlike(_ left: String, _ right: String) -> Bool {
         let longer = max(left.count, right.count)
         // The cost grows with the product of the lengths. Long segments are identifiers, which nobody writes by hand.
@@ -28,7 +28,7 @@ enum EditDistance {
         return between(left, right) <= max(1, longer / 3)
     }
 
-    /// Returns the number of characters to remove, add or replace, whatever their case.
+    /// Returns the number of characters to remove, add or replace, regardless of their case.
     static func between(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
         return row(from: left[...], to: right[...], gap: 1) { $0 == $1 ? 0 : 1 }.last ?? 0

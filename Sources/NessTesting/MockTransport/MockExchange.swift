@@ -13,7 +13,7 @@ struct MockExchange: Sendable {
         self.receive = receive
     }
 
-    /// Runs the exchange. Events are reported from the calling task, so none comes after its cancellation.
+    /// Runs the exchange. Events are reported from the calling task, so none is reported after its cancellation.
     func run(_ makeReply: @escaping @Sendable () async throws -> Reply) async throws {
         if let count = request.body?.length, count > 0 { try await report(.sent(count)) }
         // The promise is dropped on cancellation, so a handler or a clock that ignores cancellation cannot delay the caller.

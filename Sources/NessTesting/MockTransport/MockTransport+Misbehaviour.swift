@@ -2,37 +2,37 @@ import Foundation
 import NessHTTP
 
 extension MockTransport {
-    /// Adds a route that answers as a broken server does.
+    /// Adds a route that behaves like a broken server.
     ///
     /// ```swift
     /// mock.on(.get, "films/1", misbehaving: "reset-in-body")
     /// let outcome = await ness.get("films/1").dataRequest().settled   // NessError.connectionLost, with half of the body
     /// ```
     ///
-    /// The route starts a `TestServer` on 127.0.0.1 with the misbehaviour. A matching request goes to that server over a real connection,
-    /// whatever its host and scheme, so the client meets real bytes, resets and silence. The connection carries no TLS and uses no
+    /// The route starts a `TestServer` on 127.0.0.1 with the misbehavior. A matching request goes to that server over a real connection,
+    /// regardless of its host and scheme, so the client sees real bytes, resets and silence. The connection carries no TLS and uses no
     /// proxy. The server runs until the route is removed, or the mock is released or shut down.
     ///
     /// Only the transport is real. Timeouts and delays go by the manager's clock: a test of a silent server advances it. The steps of a
-    /// misbehaviour that counts connections or requests (`Misbehaviour.requestCount`) count those of this route.
+    /// misbehavior that counts connections or requests (`Misbehaviour.requestCount`) count those of this route.
     ///
-    /// If the server can't start, or a misbehaviour of that name does not exist, every request fails with
+    /// If the server can't start, or a misbehavior of that name does not exist, every request fails with
     /// `MockTransportError.invalidRoute`. So it does over URLSession on Linux if the fault can end the process (`onlyOutOfProcess`).
     /// - Parameters:
-    ///   - method: The method; `nil` for any. The catalogue is meant for GET.
-    ///   - pattern: The URLs to answer: see `on(_:_:_:)`.
-    ///   - name: The name of a misbehaviour of `Misbehaviour.all`.
+    ///   - method: The method; `nil` for any. The catalog is meant for GET.
+    ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
+    ///   - name: The name of a misbehavior of `Misbehaviour.all`.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, misbehaving name: String) -> Route {
         add(method, pattern, Result { .transport(try MisbehavingTransport(named: name)) })
     }
 
-    /// Adds a route that answers as a broken server does, by a misbehaviour of the test's own: see `on(_:_:misbehaving:)`.
+    /// Adds a route that behaves like a broken server, with a misbehavior that the test defines: see `on(_:_:misbehaving:)`.
     /// - Parameters:
     ///   - method: The method; `nil` for any.
-    ///   - pattern: The URLs to answer: see `on(_:_:_:)`.
-    ///   - misbehaviour: The misbehaviour.
+    ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
+    ///   - misbehaviour: The misbehavior.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, misbehaving misbehaviour: Misbehaviour) -> Route {
@@ -41,15 +41,15 @@ extension MockTransport {
 }
 
 extension RequestBuilder {
-    /// Answers this request as a broken server does, instead of the manager's transport: see `MockTransport.on(_:_:misbehaving:)`.
+    /// Serves this request as a broken server would, instead of the manager's transport: see `MockTransport.on(_:_:misbehaving:)`.
     ///
-    /// The server runs as long as the builder, and the requests that it has made. If it can't start, or a misbehaviour of that name does not exist, the request fails with
-    /// `MockTransportError.invalidRoute`.
-    /// - Parameter name: The name of a misbehaviour of `Misbehaviour.all`.
+    /// The server runs as long as the builder, and the requests that it has made. If it can't start, or a misbehavior of that name does not
+    /// exist, the request fails with `MockTransportError.invalidRoute`.
+    /// - Parameter name: The name of a misbehavior of `Misbehaviour.all`.
     public func mock(misbehaving name: String) -> RequestBuilder { mock(Result { try MisbehavingTransport(named: name) }) }
 
-    /// Answers this request as a broken server does, by a misbehaviour of the test's own: see `mock(misbehaving:)`.
-    /// - Parameter misbehaviour: The misbehaviour.
+    /// Serves this request as a broken server would, with a misbehavior that the test defines: see `mock(misbehaving:)`.
+    /// - Parameter misbehaviour: The misbehavior.
     public func mock(misbehaving misbehaviour: Misbehaviour) -> RequestBuilder { mock(Result { try MisbehavingTransport(misbehaviour) }) }
 
     private func mock(_ transport: Result<MisbehavingTransport, any Error>) -> RequestBuilder {
@@ -60,7 +60,7 @@ extension RequestBuilder {
     }
 }
 
-/// Sends every request to a `TestServer` of its own on 127.0.0.1, which shows a misbehaviour.
+/// Sends every request to a separate `TestServer` on 127.0.0.1, which shows a misbehavior.
 private final class MisbehavingTransport: Transport {
     private let server: TestServer
     private let transport: any Transport
@@ -85,13 +85,13 @@ private final class MisbehavingTransport: Transport {
         guard let misbehaviour = Misbehaviour.named(name) else {
             let alike = Misbehaviour.all.map(\.name).filter { EditDistance.areAlike($0, name) }
             let nearest = alike.min { EditDistance.between($0, name) < EditDistance.between($1, name) }
-            let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "see Misbehaviour.all"
-            throw MockTransportError.invalidRoute("there is no misbehaviour \"\(name)\"; \(hint)")
+            let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "see Misbehaviour.all"  // wording: a name
+            throw MockTransportError.invalidRoute("there is no misbehavior \"\(name)\"; \(hint)")
         }
         try self.init(misbehaviour)
     }
 
-    /// All, although the server on 127.0.0.1 has no certificate: as in every mock, a pinned host is not asked.
+    /// All, although the server on 127.0.0.1 has no certificate: as in every mock, the pinned host itself is not involved.
     var tlsCapabilities: TLSCapabilities { .all }
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {

@@ -2,18 +2,18 @@ import Foundation
 import NessHTTP
 
 extension MockTransport {
-    /// Adds a route that answers with a value, for typed requests.
+    /// Adds a route that returns a value, for typed requests.
     ///
     /// ```swift
     /// mock.on(.get, "users/:id", returning: User(id: 1, name: "Tabby"))
     /// let user = try await ness.get("users/1").decoded(as: User.self)
     /// ```
     ///
-    /// The value becomes the body, as JSON. A `String` becomes the body itself, as text, and `Data` as bytes, as typed requests read them. If
-    /// the value can't be encoded, each matching request fails with `MockTransportError.invalidReply`, which says why.
+    /// The value becomes the body, as JSON. A `String` becomes the body itself, as text, and `Data` as bytes, as typed requests read them.
+    /// If the value can't be encoded, each matching request fails with `MockTransportError.invalidReply`, which says why.
     /// - Parameters:
     ///   - method: The method; `nil` for any.
-    ///   - pattern: The URLs to answer: see `on(_:_:_:)`.
+    ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
     ///   - value: The value. It is encoded in this call.
     ///   - status: The status code. A typed request needs one from 200 to 299.
     ///   - headers: Further header fields.
@@ -30,7 +30,7 @@ extension MockTransport {
 }
 
 extension RequestBuilder {
-    /// Answers this request with a value, instead of the manager's transport: see `MockTransport.on(_:_:returning:status:headers:with:)`.
+    /// Returns a value for this request, instead of the manager's transport: see `MockTransport.on(_:_:returning:status:headers:with:)`.
     ///
     /// ```swift
     /// let user = try await ness.get("users/1").mock(returning: User(id: 1, name: "Tabby")).decoded(as: User.self)
@@ -60,7 +60,7 @@ extension Reply {
         do {
             return .data(try encoder.encode(value), contentType: "application/json", status: status, headers: headers)
         } catch EncodingError.invalidValue(_, let context) {
-            // The error's own texts may contain the value, which may be a secret.
+            // The error's own description may contain the value, which may be a secret.
             let path = context.codingPath.map(\.stringValue).joined(separator: ".")
             let place = path.isEmpty ? "" : " at \"\(path)\""
             throw MockTransportError.invalidReply("a \(type(of: value)) can't be encoded\(place)")

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 
-/// A transport without a network. Routes that a test registers answer the requests.
+/// A transport without a network. Routes that a test registers serve the requests.
 ///
 /// ```swift
 /// let mock = MockTransport()
@@ -23,11 +23,11 @@ import NessLock
 /// let user = try await ness.get("users/1").decoded(as: User.self)
 /// ```
 ///
-/// A request that no route matches fails with `UnmatchedRequest`, unless `onUnmatched` says otherwise. Its description names the nearest
+/// A request that no route matches fails with `UnmatchedRequest`, unless `onUnmatched` changes that. Its description names the nearest
 /// routes, and why they do not match. All steps above the transport work as with a server: redirects, timeouts, limits, and the check of a
 /// body's length against its header.
 ///
-/// A mock may be used from any thread, also while requests run.
+/// A mock may be used from any thread, even while requests run.
 public final class MockTransport: ControlledTransport {
     /// Makes the reply to a request. An error that it throws ends the exchange. A `TransportError` becomes the corresponding `NessError`.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
@@ -48,7 +48,7 @@ public final class MockTransport: ControlledTransport {
         return true
     }
 
-    /// All, because no server is asked. If unmatched requests are forwarded, the value of the transport that sends them.
+    /// All, because no server is involved. If unmatched requests are forwarded, the value of the transport that sends them.
     public var tlsCapabilities: TLSCapabilities {
         if case .forward(let transport) = policy { return transport.tlsCapabilities }
         return .all
@@ -59,7 +59,7 @@ public final class MockTransport: ControlledTransport {
         fileprivate let id: Int
         fileprivate weak var mock: MockTransport?
 
-        /// Removes the route. A request that the route currently answers continues.
+        /// Removes the route. A request that the route currently serves continues.
         public func remove() { mock?.remove(id) }
     }
 
@@ -88,19 +88,19 @@ public final class MockTransport: ControlledTransport {
 
     // MARK: routes
 
-    /// Adds a route whose replies a closure makes. If several routes match a request, the newest one answers.
+    /// Adds a route whose replies a closure makes. If several routes match a request, the newest one is used.
     ///
     /// **Path.** A pattern is a path such as `users/:id/files/*path`. `:name` matches one segment. `*name` matches all remaining segments,
     /// and also none. The handler finds the matched text in `pathParameters`, percent-decoded. An encoded slash in the URL separates no
     /// segments, and stays `%2F` in the text. To match a segment that begins with `:` or `*` literally, write `%3A` or `%2A`. A lone `:` is
     /// literal.
     ///
-    /// **Base URL.** A pattern without a leading slash, such as `users/1`, is relative to the base URL of the manager that sends the request.
-    /// It matches the request of `ness.get("users/1")`, and an absolute URL that is the same. It matches neither another origin nor a path
-    /// outside the base URL. The base URL is that of the request's environment when it was started, also for its redirects. If the
-    /// manager has no base URL, or the request comes from no manager, the pattern begins at the root of any host.
+    /// **Base URL.** A pattern without a leading slash, such as `users/1`, is relative to the base URL of the manager that sends the
+    /// request. It matches the request of `ness.get("users/1")`, and an absolute URL that is the same. It matches neither another origin
+    /// nor a path outside the base URL. The base URL is that of the request's environment when it was started, even for its redirects. If
+    /// the manager has no base URL, or the request comes from no manager, the pattern starts at the root of any host.
     ///
-    /// A pattern with a leading slash, such as `/v1/users/1`, begins at the root of any host.
+    /// A pattern with a leading slash, such as `/v1/users/1`, starts at the root of any host.
     ///
     /// **Host.** A pattern that begins with a host, such as `https://other.test/x`, matches only requests to that origin. `//other.test/x`
     /// matches both schemes.
@@ -113,8 +113,8 @@ public final class MockTransport: ControlledTransport {
     /// An invalid pattern makes every request fail with `MockTransportError.invalidRoute`.
     /// - Parameters:
     ///   - method: The method; `nil` for any.
-    ///   - pattern: The URLs to answer.
-    ///   - reply: Makes the reply. Runs in a task of its own, which is cancelled with the request.
+    ///   - pattern: The URLs that the route matches.
+    ///   - reply: Makes the reply. Runs in a separate task, which is canceled with the request.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, _ reply: @escaping Handler) -> Route {
@@ -124,7 +124,7 @@ public final class MockTransport: ControlledTransport {
     /// Adds a route with a list of replies. Each matching request gets the next reply.
     /// - Parameters:
     ///   - method: The method; `nil` for any.
-    ///   - pattern: The URLs to answer: see `on(_:_:_:)`.
+    ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
     ///   - replies: The replies. An empty list makes every request fail with `MockTransportError.invalidRoute`.
     ///   - repeatsLast: `true` if the last reply repeats; `false` if the route matches no request once all replies were given.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
@@ -139,7 +139,7 @@ public final class MockTransport: ControlledTransport {
         _ = state.withLock { $0.routes.removeAll() }
     }
 
-    /// Adds a route. If it has no answer, every request fails with the error.
+    /// Adds a route. If it has no reply, every request fails with the error.
     func add(_ method: HTTPMethod?, _ pattern: String, _ answer: Result<RouteTable.Answer, any Error>) -> Route {
         let id = state.withLock { $0.routes.add(method, pattern, answer) }
         return Route(id: id, mock: self)
@@ -158,7 +158,7 @@ public final class MockTransport: ControlledTransport {
     /// Every request in the order of arrival, as a handler sees it.
     public var received: [ReceivedRequest] { state.withLock { $0.received } }
 
-    /// Every request that no route matched, in the order of arrival, also if it got a reply.
+    /// Every request that no route matched, in the order of arrival, even if it got a reply.
     public var unmatchedRequests: [UnmatchedRequest] { state.withLock { $0.unmatched } }
 
     /// Removes the recorded requests, for tests that send very many. Routes stay, and continue with their next reply.
@@ -172,15 +172,15 @@ public final class MockTransport: ControlledTransport {
 
     /// Suspends until the mock meets a condition, such as `{ $0.requests.count == 2 }`. The condition is checked at each request.
     /// - Parameter predicate: The condition. Runs in the calling task.
-    /// - Returns: `true` if the condition was met; `false` if the task was cancelled before.
+    /// - Returns: `true` if the condition was met; `false` if the task was canceled before.
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (MockTransport) -> Bool) async -> Bool { await changed.wait { predicate(self) } }
 
     // MARK: sending
 
-    /// Answers a request.
+    /// Serves a request.
     ///
-    /// The mock reports the events one after another: the bytes sent, the head, the body. A request that was cancelled before the call is
+    /// The mock reports the events one after another: the bytes sent, the head, the body. A request that was canceled before the call is
     /// not recorded. A body from a sequence is read first, and recorded as bytes.
     /// - Parameters:
     ///   - request: The request.
@@ -215,7 +215,7 @@ public final class MockTransport: ControlledTransport {
         }
     }
 
-    /// Stops the servers of routes with misbehaviours, and shuts down the transport to which unmatched requests are forwarded.
+    /// Stops the servers of routes with misbehaviors, and shuts down the transport to which unmatched requests are forwarded.
     public func shutdown() async {
         for transport in state.withLock({ $0.routes.transports }) { await transport.shutdown() }
         if case .forward(let transport) = policy { await transport.shutdown() }
@@ -258,7 +258,7 @@ public final class MockTransport: ControlledTransport {
     }
 }
 
-/// An error in the use of a `MockTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and no retry control is asked about
+/// An error in the use of a `MockTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and no retry control applies to
 /// it.
 public enum MockTransportError: Error, FinalError, Hashable, Sendable, CustomStringConvertible, LocalizedError {
     /// A route is invalid, for the given reason. Every request fails with this error until the route is removed.
@@ -269,8 +269,8 @@ public enum MockTransportError: Error, FinalError, Hashable, Sendable, CustomStr
     /// The reason.
     public var description: String {
         switch self {
-        case .invalidRoute(let reason): "the mock has a route that is not valid: \(reason)"
-        case .invalidReply(let reason): "the mock can't give this reply: \(reason)"
+        case .invalidRoute(let reason): "the mock has an invalid route: \(reason)"
+        case .invalidReply(let reason): "the mock has an invalid reply: \(reason)"
         }
     }
     /// The description.

@@ -3,7 +3,7 @@ import NessHTTP
 import NessLock
 
 extension RequestBuilder {
-    /// Answers this request with replies, instead of the manager's transport. All steps above the transport work as with a server. The
+    /// Returns replies for this request, instead of the manager's transport. All steps above the transport work as with a server. The
     /// request shares no exchange with others.
     /// - Parameter replies: The replies, one for each exchange, in order. They continue when the builder is sent again, and the last one
     ///   repeats. Without a reply, the request fails with `MockTransportError.invalidReply`.
@@ -14,14 +14,14 @@ extension RequestBuilder {
                 defer { next += 1 }
                 return next
             }
-            guard let last = replies.last else { throw MockTransportError.invalidReply("there is none") }
+            guard let last = replies.last else { throw MockTransportError.invalidReply("the list of replies is empty") }
             return index < replies.count ? replies[index] : last
         }
     }
 
-    /// Answers this request with a closure, instead of the manager's transport. All steps above the transport work as with a server. The
+    /// Calls a closure for this request, instead of the manager's transport. All steps above the transport work as with a server. The
     /// request shares no exchange with others.
-    /// - Parameter reply: Makes the reply. Runs in a task of its own, which is cancelled with the request.
+    /// - Parameter reply: Makes the reply. Runs in a separate task, which is canceled with the request.
     public func mock(_ reply: @escaping MockTransport.Handler) -> RequestBuilder {
         set(transport: RequestMock(clock: pipelineClock, reply: reply))
     }
@@ -32,7 +32,7 @@ private struct RequestMock: ControlledTransport {
     let clock: PipelineClock
     let reply: MockTransport.Handler
 
-    /// True, because no server is asked.
+    /// True, because no server is involved.
     var tlsCapabilities: TLSCapabilities { .all }
 
     var isStoppable: Bool { false }

@@ -47,18 +47,18 @@ struct RoutePattern: Sendable {
         isRelative = host == nil && !rest.hasPrefix("/")
         let segments = rest.split(separator: "/")
         guard !segments.contains(where: { $0 == "." || $0 == ".." }) else {
-            throw invalid("requests are sent without \".\" and \"..\", so it matches none")
+            throw invalid("requests are sent without \".\" and \"..\", so it never matches")
         }
         var names: Set<String> = []
         pieces = try segments.enumerated().map { index, segment in
             let name = String(segment.dropFirst())
             switch segment.first {
             case ":" where !name.isEmpty:
-                guard names.insert(name).inserted else { throw invalid("\"\(name)\" stands twice") }
+                guard names.insert(name).inserted else { throw invalid("\"\(name)\" occurs twice") }
                 return .one(name)
             case "*":
                 guard index == segments.count - 1 else { throw invalid("nothing can follow \"\(segment)\"") }
-                guard names.insert(name).inserted else { throw invalid("\"\(name)\" stands twice") }
+                guard names.insert(name).inserted else { throw invalid("\"\(name)\" occurs twice") }
                 return .rest(name.isEmpty ? nil : name)
             default: return .literal(PathSegment(segment))
             }
@@ -112,7 +112,7 @@ struct RoutePattern: Sendable {
 
 /// One segment of a URL's path, percent-decoded for comparison.
 ///
-/// An encoded slash is not a separator. The texts before and after it are stored separately, so a decoded `%252F` cannot be mistaken for
+/// An encoded slash is not a separator. The strings before and after it are stored separately, so a decoded `%252F` cannot be mistaken for
 /// it.
 struct PathSegment: Hashable, Sendable {
     private let parts: [String]

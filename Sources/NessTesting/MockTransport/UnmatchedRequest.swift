@@ -12,8 +12,8 @@ public struct UnmatchedRequest: Error, Sendable {
     public let request: HTTPRequest
     /// The routes of the mock, each with method and pattern, the newest first.
     public let routes: [String]
-    /// The routes that come nearest to the request, at most three, the nearest first: each with method, pattern, and the reasons why it does
-    /// not match. Empty if no route's path has anything in common with the request's.
+    /// The routes that are nearest to the request, at most three, the nearest first: each with method, pattern, and the reasons why it
+    /// does not match. Empty if no route's path has anything in common with the request's.
     public let nearest: [String]
     /// The routes that are not in `nearest`, in the order of `routes`.
     private let others: [String]

@@ -2,9 +2,9 @@ import Foundation
 
 /// Recorded exchanges, in a file format that browsers and proxies also read and write: HAR 1.2.
 ///
-/// The reader ignores the members of foreign files that are not needed to answer a request. A missing member counts as empty.
+/// The reader ignores the members of foreign files that are not needed to replay a response. A missing member counts as empty.
 public struct HTTPArchive: Sendable, Equatable {
-    /// The exchanges, in the order in which they began.
+    /// The exchanges, in the order in which they started.
     public var entries: [Entry]
 
     /// Makes an archive.
@@ -42,7 +42,7 @@ public struct HTTPArchive: Sendable, Equatable {
         #endif
     }
 
-    /// Refuses a file that is too long to be read into memory.
+    /// Rejects a file that is too long to be read into memory.
     private static func check(_ length: UInt64) throws {
         let limit: UInt64 = 512 << 20
         guard length > limit else { return }

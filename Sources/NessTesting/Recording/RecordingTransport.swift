@@ -12,11 +12,11 @@ import NessLock
 /// ```
 ///
 /// Secrets are never recorded. They are header fields, parameters of URLs and forms, and members of JSON, recognized by the secret names of
-/// the request, and each repetition of a secret that the request sent. Bytes that are not text are recorded as Base64. A body is left out if
-/// a secret in it can't be found: one with several parts, a compressed one, or text of another kind that contains a secret name.
+/// the request, and each repetition of a secret that the request sent. Bytes that are not text are recorded as Base64. A body is left out
+/// if a secret in it can't be found: one with several parts, a compressed one, or text of another kind that contains a secret name.
 ///
 /// The recorder keeps every exchange that ends, in memory, for as long as the recorder lives. It does not keep an exchange that was
-/// cancelled, or that an error of `receive` ended.
+/// canceled, or that an error of `receive` ended.
 public final class RecordingTransport: ControlledTransport {
     private struct State: Sendable {
         var count = 0
@@ -56,7 +56,7 @@ public final class RecordingTransport: ControlledTransport {
         self.now = now
     }
 
-    /// The exchanges recorded so far, in the order in which they began.
+    /// The exchanges recorded so far, in the order in which they started.
     public var archive: HTTPArchive {
         HTTPArchive(entries: state.withLock { $0.entries }.sorted { $0.key < $1.key }.map(\.value))
     }
@@ -104,7 +104,7 @@ public final class RecordingTransport: ControlledTransport {
             keep(number, request, failure, date, start: start, headAt: nil)
             throw error
         }
-        // The caller of a cancelled exchange never got this response.
+        // The caller of a canceled exchange never got this response.
         try Task.checkCancellation()
         let whole = seen.withLock { $0 }
         let redactor = request.redactor

@@ -2,10 +2,10 @@ import Foundation
 import NessHTTP
 import NessLock
 
-/// A transport that answers from an archive, such as one that a `RecordingTransport` or a browser wrote. It needs no network.
+/// A transport that replays an archive, such as one that a `RecordingTransport` or a browser wrote. It needs no network.
 ///
 /// A request matches an exchange with the same method, URL and body. An exchange whose body was not recorded matches any body. Each
-/// exchange answers one request, in the order of the archive. When all matching exchanges are used, the last one answers again.
+/// exchange serves one request, in the order of the archive. When all matching exchanges are used, the last one is replayed again.
 ///
 /// Secrets do not count in the comparison: both sides are compared as the recorder writes them. JSON is compared by its values. A request
 /// without a matching exchange fails with `UnmatchedRequest`, and never reaches a network.
@@ -15,10 +15,10 @@ public final class ReplayTransport: Transport {
     private let clock: PipelineClock
     private let used = Lock<Set<Int>>([])
 
-    /// Makes a transport that answers from an archive.
+    /// Makes a transport that replays an archive.
     /// - Parameters:
     ///   - archive: The exchanges.
-    ///   - repeatsLast: True if the last matching exchange answers again once all are used. Otherwise such a request fails with
+    ///   - repeatsLast: True if the last matching exchange is replayed again once all are used. Otherwise such a request fails with
     ///     `UnmatchedRequest`.
     public init(_ archive: HTTPArchive, repeatsLast: Bool = true) {
         self.archive = archive
@@ -26,26 +26,26 @@ public final class ReplayTransport: Transport {
         clock = PipelineClock(ContinuousClock())
     }
 
-    /// Makes a transport that answers from a HAR file.
+    /// Makes a transport that replays a HAR file.
     /// - Parameters:
     ///   - file: The file.
-    ///   - repeatsLast: True if the last matching exchange answers again once all are used. Otherwise such a request fails with
+    ///   - repeatsLast: True if the last matching exchange is replayed again once all are used. Otherwise such a request fails with
     ///     `UnmatchedRequest`.
     /// - Throws: Foundation's error if the file cannot be read; `DecodingError` if it is not a HAR file.
     public convenience init(contentsOf file: URL, repeatsLast: Bool = true) throws {
         self.init(try HTTPArchive(contentsOf: file), repeatsLast: repeatsLast)
     }
 
-    /// The exchanges that have not answered any request, in order.
+    /// The exchanges that have not been replayed, in order.
     public var unusedEntries: [HTTPArchive.Entry] {
         let used = used.withLock { $0 }
         return archive.entries.indices.filter { !used.contains($0) }.map { archive.entries[$0] }
     }
 
-    /// All, because no server is asked.
+    /// All, because no server is involved.
     public var tlsCapabilities: TLSCapabilities { .all }
 
-    /// Answers a request from the archive.
+    /// Replays the response to a request.
     /// - Throws: `UnmatchedRequest`, the recorded `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()

@@ -49,7 +49,7 @@ final class Connection {
         }
     }
 
-    /// Answers requests until the client or the server wants the connection closed.
+    /// Serves requests until the client or the server wants the connection closed.
     func serve(_ handler: @escaping TestServer.Handler) throws {
         while true {
             let request = try receiveRequest()
@@ -162,8 +162,8 @@ final class Connection {
         return Int32(min(seconds, 86_400) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 
-    /// Answers a malformed request and closes. It reads what the peer still sends, because a close over unread bytes would reset the
-    /// connection and lose the answer.
+    /// Rejects a malformed request and closes. It reads what the peer still sends, because a close over unread bytes would reset the
+    /// connection and lose the response.
     private func refuse(_ status: Int, _ text: String) {
         let encoder = ReplyEncoder(isHead: false, isHTTP10: false, closes: true)
         for data in encoder.encode(status: status, headers: ["Content-Type": "text/plain"], body: Data((text + "\n").utf8)) {

@@ -16,7 +16,7 @@ enum ConnectionEnd: Error {
     case finished
     /// The script returns the connection to the handler. An error unwinds the stack; a call would deepen it with each reply.
     case resumed
-    /// The request breaks the protocol. The server answers with this status, and closes.
+    /// The request breaks the protocol. The server responds with this status, and closes.
     case refused(status: Int, text: String)
 }
 
@@ -112,7 +112,7 @@ final class ConnectionSocket {
         }
     }
 
-    /// Sends bytes as they are, also on an encrypted connection.
+    /// Sends bytes as they are, even on an encrypted connection.
     func sendUnencrypted(_ bytes: UnsafeRawBufferPointer) throws { try sendRaw(bytes) }
 
     private func receiveRaw(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {

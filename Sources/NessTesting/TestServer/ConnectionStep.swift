@@ -50,11 +50,11 @@ public struct ConnectionStep: Sendable {
     /// - Parameter data: The bytes.
     public static func sendData(_ data: Data) -> ConnectionStep { ConnectionStep(action: .send(data)) }
 
-    /// Sends bytes unchanged, also on an encrypted connection, where they are no valid record.
+    /// Sends bytes unchanged, even on an encrypted connection, where they are not a valid record.
     /// - Parameter data: The bytes.
     package static func sendUnencrypted(_ data: Data) -> ConnectionStep { ConnectionStep(action: .sendUnencrypted(data)) }
 
-    /// Sends text byte by byte, each byte in a segment of its own.
+    /// Sends text byte by byte, each byte in a separate segment.
     /// - Parameters:
     ///   - text: The text, sent as UTF-8.
     ///   - interval: The real time before each further byte, rounded up to milliseconds.
@@ -62,7 +62,7 @@ public struct ConnectionStep: Sendable {
         ConnectionStep(action: .drip(Data(text.utf8), interval))
     }
 
-    /// Sends bytes one by one, each in a segment of its own.
+    /// Sends bytes one by one, each in a separate segment.
     /// - Parameters:
     ///   - data: The bytes.
     ///   - interval: The real time before each further byte, rounded up to milliseconds.
@@ -111,10 +111,10 @@ public struct ConnectionStep: Sendable {
     }
 
     /// Becomes a well-behaved server for the rest of the connection.
-    /// - Parameter handler: Answers each request. Each call runs as a task of its own.
+    /// - Parameter handler: Responds to each request. Each call runs as a separate task.
     public static func serve(_ handler: @escaping TestServer.Handler) -> ConnectionStep { ConnectionStep(action: .serve(handler)) }
 
-    /// Ends the script and returns the connection to the handler that answered with the script. That handler answers the further requests.
+    /// Ends the script and returns the connection to the handler that returned the script. That handler serves the further requests.
     /// In a server's own script there is no handler; each further request gets a 404.
     public static let resumeServing = ConnectionStep(action: .resumeServing)
 
@@ -128,7 +128,7 @@ public struct ConnectionStep: Sendable {
     public static func sendUntilClosed(_ data: Data) -> ConnectionStep { ConnectionStep(action: .sendUntilClosed(data)) }
 }
 
-/// The connection for which a script is asked.
+/// The connection that a script runs on.
 public struct ConnectionInfo: Sendable, Hashable {
     /// The number of this connection among all that the server has accepted, counted from 1.
     public let number: Int

@@ -12,11 +12,11 @@ final class HandlerCall: @unchecked Sendable {
     /// Runs a handler.
     /// - Parameters:
     ///   - handler: The handler. It runs as a task.
-    ///   - request: The request to answer.
+    ///   - request: The request to handle.
     ///   - wait: Blocks until the pipe is woken. It calls its second argument when the peer ends its sending, which looks the same as a
     ///     client that has gone. It throws when the connection has ended.
     /// - Returns: The handler's reply, or a 500 with the text of the handler's error.
-    /// - Throws: The error of `wait`. The handler's task is cancelled then, and its reply is dropped.
+    /// - Throws: The error of `wait`. The handler's task is canceled then, and its reply is dropped.
     static func run(
         _ handler: @escaping TestServer.Handler, _ request: ReceivedRequest, wait: (WakePipe, @escaping () -> Void) throws -> Void
     ) throws -> Reply {
@@ -46,7 +46,7 @@ final class HandlerCall: @unchecked Sendable {
     }
 
     private func result(wait: (WakePipe) throws -> Void) throws -> Reply {
-        // Most handlers answer at once. Only for a slower handler does the thread watch the socket too, which takes two descriptors.
+        // Most handlers respond immediately. Only for a slower handler does the thread also watch the socket, which takes two descriptors.
         if done.wait(timeout: .now() + .milliseconds(10)) == .success, let reply = lock.withLock({ outcome }) { return reply }
         guard let pipe = try? WakePipe() else { throw ConnectionEnd.gone }
         defer { pipe.close() }

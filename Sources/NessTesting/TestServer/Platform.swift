@@ -24,7 +24,7 @@ enum Platform {
 
     static let shutWrite = Int32(SHUT_WR)
     static let readable = Int16(POLLIN)
-    /// The end of a connection. Linux always reports it. Darwin does so only if it is asked for this or another event of reading.
+    /// The end of a connection. Linux always reports it. Darwin does so only if the caller requests this or another reading event.
     static let ended = Int16(POLLHUP)
     static let writable = Int16(POLLOUT)
 
@@ -80,7 +80,7 @@ enum Platform {
     }
 
     /// Sets an option of a socket.
-    /// - Returns: False if the system refuses.
+    /// - Returns: False if the system rejects the option.
     @discardableResult
     static func setOption(_ descriptor: Int32, level: Int32, name: Int32, value: Int32) -> Bool {
         var value = value
@@ -88,7 +88,7 @@ enum Platform {
     }
 
     /// Sets the options of a listening or accepted socket: no delay for small segments, no SIGPIPE, no inheritance by child processes.
-    /// - Returns: False if the socket must not be used. A peer that has gone already makes Darwin refuse all options, and the next send
+    /// - Returns: False if the socket must not be used. A peer that has gone already makes Darwin reject all options, and the next send
     ///   would end the process.
     static func prepareSocket(_ descriptor: Int32) -> Bool {
         closeOnExec(descriptor)

@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-/// The answer of a handler of a `TestServer` or a mock.
+/// The reply of a handler of a `TestServer` or a mock.
 ///
 /// ```swift
 /// let server = try await TestServer.start { request in
@@ -16,7 +16,7 @@ import NessHTTP
 /// `Content-Length`, and `Content-Type` if the function that makes the reply knows it. A reply to HEAD, and one with status 1xx, 204 or
 /// 304, is sent without its body.
 public struct Reply: Sendable {
-    /// The kinds of answers.
+    /// The kinds of replies.
     package enum Content: Sendable {
         /// A status and a body of known length.
         case full(status: Int, headers: HTTPHeaders, body: Data)
@@ -28,15 +28,15 @@ public struct Reply: Sendable {
         case failure(TransportError)
     }
 
-    /// The kind of the answer, with its data.
+    /// The kind of the reply, with its data.
     package var content: Content
-    /// The delay before the reply begins.
+    /// The delay before the reply starts.
     package var delay = Duration.zero
 
     /// Makes a reply.
     package init(content: Content) { self.content = content }
 
-    /// Text, as `text/plain; charset=utf-8` unless the headers say otherwise.
+    /// Text, as `text/plain; charset=utf-8` unless the headers set another type.
     /// - Parameters:
     ///   - text: The body.
     ///   - status: The status code.
@@ -109,7 +109,7 @@ public struct Reply: Sendable {
         Reply(content: .full(status: status, headers: headers, body: Data()))
     }
 
-    /// A body with `Transfer-Encoding: chunked`. A server sends each piece as a chunk, in a send of its own. A mock reports each piece as
+    /// A body with `Transfer-Encoding: chunked`. A server sends each piece as a chunk, in a separate send. A mock reports each piece as
     /// an event. Empty pieces are left out.
     ///
     /// Trailers crash URLSession on Linux. Send them only to other clients, or to a client in another process.
@@ -127,9 +127,9 @@ public struct Reply: Sendable {
     /// - Parameter steps: The steps.
     public static func script(_ steps: [ConnectionStep]) -> Reply { Reply(content: .script(steps)) }
 
-    /// A proxy's answer to `CONNECT`: a 200, after which all bytes of both sides are forwarded unchanged. For a `TestServer` only.
+    /// A proxy's response to `CONNECT`: a 200, after which all bytes of both sides are forwarded unchanged. For a `TestServer` only.
     ///
-    /// A proxy is a server whose handler decides where a request leads. It may also answer otherwise:
+    /// A proxy is a server whose handler decides where a request leads. It may also respond in another way:
     /// ```swift
     /// let proxy = try await TestServer.start { request in
     ///     request.headers.contains("Proxy-Authorization") ? .tunnel(toPort: server.port) : .status(407)
@@ -149,7 +149,7 @@ public struct Reply: Sendable {
     public static func failure(_ error: TransportError) -> Reply { Reply(content: .failure(error)) }
 
     /// Returns the same reply with a delay. Several delays add up.
-    /// - Parameter duration: The delay before the reply begins: on the mock's clock, or on a `TestServer` in real time. A negative duration
+    /// - Parameter duration: The delay before the reply starts: on the mock's clock, or on a `TestServer` in real time. A negative duration
     ///   counts as zero.
     public func delayed(by duration: Duration) -> Reply {
         var reply = self
@@ -157,7 +157,7 @@ public struct Reply: Sendable {
         return reply
     }
 
-    /// Returns the same reply with one more header field. A script and a failure are returned unchanged.
+    /// Returns the same reply with another header field. A script and a failure are returned unchanged.
     /// - Parameters:
     ///   - value: The field's value.
     ///   - name: The field's name.

@@ -10,7 +10,7 @@ struct ReplyEncoder {
     /// True if the connection closes after the reply.
     let closes: Bool
 
-    /// Returns the bytes to send, in order. Each element takes a send of its own.
+    /// Returns the bytes to send, in order. Each element takes a separate send.
     func encode(status: Int, headers: HTTPHeaders, body: Data) -> [Data] {
         var message = head(status, Self.framed(headers, status: status, length: body.count))
         if isHead || Self.forbidsBody(status) || body.isEmpty { return [message] }
@@ -71,6 +71,6 @@ struct ReplyEncoder {
         return headers
     }
 
-    /// True if a response with this status has no body, whatever its header says.
+    /// True if a response with this status has no body, regardless of its header.
     static func forbidsBody(_ status: Int) -> Bool { (100..<200).contains(status) || status == 204 || status == 304 }
 }

@@ -15,7 +15,7 @@ struct RequestLog {
     /// Adds a request. If a bound is exceeded, removes the oldest requests, or their bodies.
     mutating func append(_ request: ReceivedRequest) {
         if entries.count >= 2 * Self.capacity {
-            // The oldest half is removed at once: each removal from the front moves all remaining elements.
+            // The oldest half is removed in one step: each removal from the front moves all remaining elements.
             let surplus = entries.count - Self.capacity + 1
             for entry in entries.prefix(surplus) { bodyBytes -= entry.body.count }
             entries.removeFirst(surplus)

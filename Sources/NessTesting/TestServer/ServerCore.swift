@@ -45,7 +45,7 @@ final class ServerCore: @unchecked Sendable {
         let code = run { core in core.listener.acceptAll { core.accept($0) } }
         guard code == 0 else {
             listener.stop()
-            // Returns at once, and closes the socket.
+            // Returns immediately, and closes the socket.
             listener.acceptAll { Platform.closeDescriptor($0) }
             throw TestServerError(operation: "pthread_create", code: code)
         }
@@ -58,11 +58,11 @@ final class ServerCore: @unchecked Sendable {
         stopPipe.wake()
     }
 
-    /// Suspends until every thread has ended, also when the waiting task is cancelled.
+    /// Suspends until every thread has ended, even when the waiting task is canceled.
     func ended() async { await changed.wait(heedingCancellation: false) { lock.withLock { threads == 0 } } }
 
     /// Suspends until a condition holds.
-    /// - Returns: True if the condition holds; false if the task was cancelled or the server has ended.
+    /// - Returns: True if the condition holds; false if the task was canceled or the server has ended.
     func wait(until predicate: (TestServer.Statistics) -> Bool) async -> Bool {
         await changed.wait {
             let (current, remaining) = lock.withLock { (counters, threads) }
@@ -109,7 +109,7 @@ final class ServerCore: @unchecked Sendable {
         change { $0.counters.openConnections -= 1 }
     }
 
-    /// Runs a closure on a thread of its own.
+    /// Runs a closure on a separate thread.
     /// - Returns: 0, or the `errno` of a thread that could not be started.
     private func run(_ body: @escaping @Sendable (ServerCore) -> Void) -> Int32 {
         lock.withLock { threads += 1 }

@@ -4,7 +4,7 @@ import NessHTTP
 /// A one-time switch between a test and a handler or script of a `TestServer`. It is closed at first, and stays open after `open()`.
 ///
 /// Gates order events, so a test never sleeps. The server's script waits at `.wait(gate)` until the test opens that gate. With
-/// `.signal(gate)` the script tells the test that it has reached this step.
+/// `.signal(gate)` the script notifies the test that it has reached this step.
 ///
 /// ```swift
 /// let received = TestGate(), go = TestGate()
@@ -40,7 +40,7 @@ public final class TestGate: @unchecked Sendable {
         for pipe in pipes { pipe.wake() }
     }
 
-    /// Suspends until the gate is open. Returns at once if the gate is open already, or if the waiting task is cancelled.
+    /// Suspends until the gate is open. Returns immediately if the gate is open already, or if the waiting task is canceled.
     public func wait() async {
         let waiter: Waiter? = lock.withLock {
             opened ? nil : waiting.join { id in Waiter { [self] in lock.withLock { _ = waiting.leave(id) } } }
@@ -48,7 +48,7 @@ public final class TestGate: @unchecked Sendable {
         try? await waiter?.wait()
     }
 
-    /// Registers a pipe that `open()` wakes; a connection's thread polls it. If the gate is open, the pipe is woken at once.
+    /// Registers a pipe that `open()` wakes; a connection's thread polls it. If the gate is open, the pipe is woken immediately.
     func addWakeUp(_ pipe: WakePipe) {
         let isOpen = lock.withLock {
             if !opened { wakeUps[ObjectIdentifier(pipe)] = pipe }

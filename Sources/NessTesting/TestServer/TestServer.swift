@@ -1,7 +1,7 @@
 import Foundation
 import NessHTTP
 
-/// A real HTTP/1.1 server on 127.0.0.1, for tests. It answers with a handler, or runs a script on each connection. With a certificate of a
+/// A real HTTP/1.1 server on 127.0.0.1, for tests. It responds with a handler, or runs a script on each connection. With a certificate of a
 /// `TestAuthority` it speaks TLS. With replies such as `Reply.tunnel(toPort:)` it is a proxy.
 ///
 /// ```swift
@@ -15,13 +15,13 @@ import NessHTTP
 /// protocol gets a 400. A head over 1 MiB gets a 431, and a body over 1 GiB a 413. In each of these cases the server then closes the
 /// connection.
 ///
-/// Each connection has a thread of its own, so a script may block. 1,000 connections are fine if the process may open enough files (`ulimit
+/// Each connection has a separate thread, so a script may block. 1,000 connections are fine if the process may open enough files (`ulimit
 /// -n`, 256 on macOS by default). A connection takes one file. It takes two more while its handler takes longer than 10 ms, or while its
 /// script waits at a gate. The server runs until `stop()`, or until the last reference to it is gone.
 public final class TestServer: Sendable {
-    /// Answers a request. Each call runs as a task of its own, off the main thread. A connection has at most one call at a time. The task
-    /// is cancelled when the client closes the connection or the server stops. A handler that ignores cancellation keeps its connection
-    /// open, but does not delay `stop()`. An error that the handler throws becomes a 500 with the error's text.
+    /// Responds to a request. Each call runs as a separate task, off the main thread. A connection has at most one call at a time. The task
+    /// is canceled when the client closes the connection or the server stops. A handler that ignores cancellation keeps its connection
+    /// open, but does not delay `stop()`. An error that the handler throws becomes a 500 with the error's description.
     public typealias Handler = @Sendable (ReceivedRequest) async throws -> Reply
 
     /// The server's counters at one moment.
@@ -68,7 +68,7 @@ public final class TestServer: Sendable {
 
     deinit { core.beginStop() }
 
-    /// Starts a server that answers requests.
+    /// Starts a server that responds to requests.
     /// - Parameters:
     ///   - port: The port, or 0 for one that the system picks.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
@@ -76,7 +76,7 @@ public final class TestServer: Sendable {
     ///     `certificate`.
     ///   - maximumTLSVersion: The newest version of TLS that the server speaks; `nil` for the newest there is.
     ///   - recordsRequests: True if `requests` keeps the received requests.
-    ///   - handler: Answers each request. Each call runs as a task of its own, off the main thread.
+    ///   - handler: Responds to each request. Each call runs as a separate task, off the main thread.
     /// - Returns: The server, already listening.
     /// - Throws: `TestServerError` if the port is taken, or the process has no descriptors or threads left.
     public static func start(
@@ -110,7 +110,7 @@ public final class TestServer: Sendable {
     /// requests lose their bodies (`isBodyDropped`).
     public var requests: [ReceivedRequest] { core.requests }
 
-    /// All counters at once.
+    /// A snapshot of all counters.
     public var statistics: Statistics { core.statistics }
 
     /// The number of requests that were read completely.
@@ -128,7 +128,7 @@ public final class TestServer: Sendable {
     /// Suspends until the counters meet a condition, such as `{ $0.busyConnections == 0 }`. The condition is checked at each change, never
     /// on a timer.
     /// - Parameter predicate: The condition. Runs in the calling task.
-    /// - Returns: True if the condition was met; false if the task was cancelled or the server stopped before.
+    /// - Returns: True if the condition was met; false if the task was canceled or the server stopped before.
     @discardableResult
     public func waitUntil(_ predicate: @Sendable (Statistics) -> Bool) async -> Bool { await core.wait(until: predicate) }
 

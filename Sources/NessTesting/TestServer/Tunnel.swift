@@ -29,7 +29,7 @@ struct Tunnel {
         guard descriptor >= 0 else { return nil }
         _ = Platform.prepareSocket(descriptor)
         let (result, _) = Platform.withLoopback(port) { address, length in
-            // The system accepts or refuses a loopback connection at once.
+            // The system accepts or refuses a loopback connection immediately.
             Platform.retrying { Int(Platform.connect(descriptor, address, length)) }
         }
         if result == 0 { return descriptor }
@@ -46,7 +46,7 @@ struct Tunnel {
             try first.withUnsafeBytes { try server.send($0) }
             try relay()
         } catch {
-            // If one side was reset, the other side must see a reset too.
+            // If one side was reset, the other side must also see a reset.
             server.close(resetting: true)
             client.close(resetting: true)
             throw error

@@ -8,7 +8,7 @@ import Testing
 extension Interop {
     /// Server-sent events of a Node server that is killed.
     @Suite(.needs(.node)) struct EventTests {
-        @Test("a GET connects again to a server that comes back, and goes on after the last event", arguments: Wire.allCases)
+        @Test("a GET reconnects to a server that is back, and continues after the last event", arguments: Wire.allCases)
         func get(wire: Wire) async throws {
             try await withFolder { folder in
                 let node = try await Node.start(in: folder, port: nil), ness = try wire.ness()

@@ -9,7 +9,7 @@ extension Interop {
     /// Failures that HAProxy reports for the server behind it.
     @Suite(.needs(.haproxy, .node)) struct GatewayTests {
         @Test(
-            "502, 503 and 504 are answers, a control retries them for a GET, and a POST is sent once", arguments: Wire.allCases,
+            "502, 503 and 504 are responses; a control retries them for a GET, and a POST is sent once", arguments: Wire.allCases,
             [("/garbage", HAProxy.Entrance.forwarding, 502), ("/", .originless, 503), ("/silent", .impatient, 504)])
         func failures(wire: Wire, route: (path: String, entrance: HAProxy.Entrance, status: Int)) async throws {
             let address = try await Servers.get(HAProxy.self).at(route.path, route.entrance)
@@ -28,7 +28,7 @@ extension Interop {
             }
         }
 
-        @Test("a Retry-After beyond the control's limit ends the attempts at once", arguments: Wire.allCases)
+        @Test("a Retry-After beyond the control's limit ends the attempts immediately", arguments: Wire.allCases)
         func limited(wire: Wire) async throws {
             let address = try await Servers.get(HAProxy.self).at("/", .limiting)
             let ness = try wire.ness { $0.retryControl = BackoffRetryControl(maxRetryCount: 5) }
@@ -36,7 +36,7 @@ extension Interop {
             #expect(error?.response?.statusCode == 429 && error?.context.attempts == 1)
         }
 
-        @Test("a silent server is a typed timeout, and the next request is answered", arguments: Wire.allCases)
+        @Test("a silent server causes a typed timeout, and the next request succeeds", arguments: Wire.allCases)
         func timeout(wire: Wire) async throws {
             let server = try await Servers.get(HAProxy.self), ness = try wire.ness()
             let error = await ness.httpRequest(withUrl: server.at("/silent")).set(timeout: .milliseconds(300)).dataRequest().nessError()

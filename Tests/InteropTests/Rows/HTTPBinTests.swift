@@ -10,7 +10,7 @@ extension Interop {
     @Suite(.needs(.gunicorn)) struct HTTPBinTests {
         private static func at(_ path: String) async throws -> String { try await Servers.get(HTTPBin.self).at(path) }
 
-        @Test("gzip and deflate are unpacked, whether the library or the caller asks for them", arguments: Wire.allCases)
+        @Test("gzip and deflate are decoded, whether the library or the caller requests them", arguments: Wire.allCases)
         func codings(wire: Wire) async throws {
             let ness = try wire.ness()
             for coding in ["gzip", "deflate"] {
@@ -123,7 +123,7 @@ extension Interop {
             #expect(try await drip.set(timeout: .seconds(5)).data().count == 5)
         }
 
-        @Test("a response with a lifetime is stored, and answers the next request", arguments: Wire.allCases)
+        @Test("a response with a lifetime is stored and used for the next request", arguments: Wire.allCases)
         func cache(wire: Wire) async throws {
             let ness = try wire.ness { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
             let request = ness.httpRequest(withUrl: try await Self.at("/cache/60"))

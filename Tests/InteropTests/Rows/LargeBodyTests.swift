@@ -26,19 +26,19 @@ extension Interop {
             }
         }
 
-        @Test("nginx stores 100 MiB, and gives them back", arguments: Wire.allCases)
+        @Test("nginx stores 100 MiB, and returns them", arguments: Wire.allCases)
         func nginx(wire: Wire) async throws {
             let server = try await Servers.get(Nginx.self)
             try await check(wire, server.at("/big-\(wire.rawValue)"), storedAt: server.root.appending(path: "big-\(wire.rawValue)"))
         }
 
-        @Test("Apache stores 100 MiB over HTTP/2 and TLS, and gives them back")
+        @Test("Apache stores 100 MiB over HTTP/2 and TLS, and returns them")
         func apache() async throws {
             let server = try await Servers.get(Apache.self)
             try await check(.curl, server.securely(at: "/big"), storedAt: server.root.appending(path: "big"))
         }
 
-        @Test("Node reads 100 MiB of memory, and sends as many", arguments: Wire.allCases)
+        @Test("Node receives 100 MiB from memory, and sends 100 MiB", arguments: Wire.allCases)
         func node(wire: Wire) async throws {
             let node = try await Servers.get(Node.self), ness = try wire.ness()
             try await withFolder { folder in

@@ -30,7 +30,7 @@ extension Interop {
             return try await wire.ness().httpRequest(.post, withUrl: server.at("/parts")).set(multipart: form).decoded()
         }
 
-        @Test("names and values arrive in order, whatever characters they have, empty ones too", arguments: Wire.allCases)
+        @Test("names and values arrive in order, with any characters, even if they are empty", arguments: Wire.allCases)
         func fields(wire: Wire) async throws {
             var form = MultipartForm()
             // No backslash: Werkzeug takes it for the start of an escape, also in the forms of browsers.
@@ -39,12 +39,12 @@ extension Interop {
             for (name, value) in zip(names, values) { form.append(value, named: name) }
             let parts = try await send(form, wire)
             #expect(parts.files.isEmpty)
-            // Werkzeug groups fields of one name; these are neighbours.
+            // Werkzeug groups fields of one name; these are neighbors.
             #expect(parts.fields.map(\.name) == names)
             #expect(parts.fields.map(\.value) == values)
         }
 
-        @Test("files keep their names, types and bytes, also an empty file and one of 20 MiB", arguments: Wire.allCases)
+        @Test("files keep their names, types and bytes, even an empty file and one of 20 MiB", arguments: Wire.allCases)
         func files(wire: Wire) async throws {
             try await withFolder { folder in
                 let big = folder.appending(path: "groß und schön.bin")

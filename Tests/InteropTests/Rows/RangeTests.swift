@@ -52,7 +52,7 @@ extension Interop {
         }
 
         @Test(
-            "a download goes on where it was when its server was killed", .needs(.nginx, .apache, .node), arguments: WebServers.allCases,
+            "a download continues where it was after its server was killed", .needs(.nginx, .apache, .node), arguments: WebServers.allCases,
             Wire.allCases)
         func killed(server: WebServers, wire: Wire) async throws {
             let (first, last) = try await checkKill(server, wire)
@@ -72,7 +72,8 @@ extension Interop {
 
         @Test("with the weak tag of a file that is still being changed, Apache's download starts over", .needs(.apache, .node))
         func weak() async throws {
-            // In the future, so that the file counts as new for as long as the row takes. The second version fits into what arrives at once.
+            // In the future, so that the file counts as new for as long as the row takes. The second version fits into what arrives at
+            // once.
             let (_, last) = try await checkKill(
                 .apache, .curl,
                 prepare: {
@@ -82,7 +83,7 @@ extension Interop {
         }
 
         @Test(
-            "Node drops the connection: with a strong tag the download goes on, with a weak one it starts over", .needs(.node),
+            "Node drops the connection: with a strong tag the download continues, with a weak one it starts over", .needs(.node),
             arguments: Wire.allCases)
         func node(wire: Wire) async throws {
             let node = try await Servers.get(Node.self)

@@ -51,8 +51,8 @@ extension Interop {
             }
         }
 
-        /// Puts a gateway under load, and checks the requests that arrived at the origin. A POST fails if the gateway closes its connection,
-        /// because the origin may have acted on it.
+        /// Puts a gateway under load, and checks the requests that arrived at the origin. A POST fails if the gateway closes its
+        /// connection, because the origin may have acted on it.
         private func check(_ wire: Wire, _ address: String, _ disturb: () async throws -> Void) async throws {
             let load = Load(), node = try await Servers.get(Node.self)
             try await load.run(wire, at: address, disturb)

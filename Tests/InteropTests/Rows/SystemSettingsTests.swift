@@ -31,7 +31,7 @@ extension Interop {
             }
         }
 
-        @Test("a tunnel that Squid refuses is a typed error after one attempt")
+        @Test("a tunnel that Squid rejects is a typed error after one attempt")
         func refused() async throws {
             let squid = try await Servers.get(Squid.self), nginx = try await Servers.get(Nginx.self), ness = try Wire.urlSession.ness()
             let refusals = [(squid.closedPort, nginx.securely(at: "/origin/digest"), 407), (squid.openPort, "https://denied.test/", 403)]
@@ -46,7 +46,7 @@ extension Interop {
             }
         }
 
-        @Test("a certificate that must be refused is a typed error, and a good one is accepted")
+        @Test("an invalid certificate is a typed error, and a valid one is accepted")
         func certificates() async throws {
             let server = try await Servers.get(Nginx.self), ness = try Wire.urlSession.ness()
             #expect(try await ness.httpRequest(withUrl: server.securely(at: "/origin/digest")).response().statusCode == 200)

@@ -9,7 +9,7 @@ extension Interop {
     /// Handshakes that must fail, with the reason that the error names.
     @Suite(.needs(.nginx, .apache, .node)) struct TLSFailureTests {
         @Test(
-            "a certificate that must be refused is a typed error, and the request is not sent again",
+            "an invalid certificate is a typed error, and the request is not sent again",
             arguments: [
                 (Nginx.Entrance.expired, TLSFailure.expired), (.wrongHost, .wrongHost), (.untrusted, .untrusted),
                 (.oldProtocol, .protocolMismatch),
@@ -26,7 +26,7 @@ extension Interop {
             }
         }
 
-        @Test("URLSession trusts the system's authorities alone, and names the reason, too")
+        @Test("URLSession trusts only the system's certificate authorities; its error names the reason")
         func system() async throws {
             let address = try await Servers.get(Nginx.self).at("/x", .secure)
             #expect(try await Wire.urlSession.ness().httpRequest(withUrl: address).dataRequest().nessError()?.tlsFailure == .untrusted)

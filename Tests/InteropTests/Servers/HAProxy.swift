@@ -4,7 +4,7 @@ import NessTesting
 
 /// An HAProxy before `Node`, with a port for each way in which a gateway fails.
 final class HAProxy: SharedServer {
-    /// A port of its own for each behaviour.
+    /// A port of its own for each behavior.
     enum Entrance: String, CaseIterable, Sendable {
         /// Forwards requests.
         case forwarding

@@ -31,7 +31,8 @@ enum WebServers: CaseIterable, Sendable {
 }
 
 extension URL {
-    /// Makes a file seem to have been changed an hour ago. Apache's tag for a file that has just been changed is weak, and changes with time.
+    /// Makes a file seem to have been changed an hour ago. Apache's tag for a file that has just been changed is weak, and changes with
+    /// time.
     func makeOlder() throws {
         try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -3_600)], ofItemAtPath: path)
     }

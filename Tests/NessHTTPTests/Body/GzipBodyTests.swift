@@ -17,7 +17,7 @@ import Testing
         return decoded
     }
 
-    @Test("bytes of any size and kind come out as they went in, in whatever pieces", arguments: [0, 1, 1_000, 32 << 10, 300_001])
+    @Test("bytes of any size and kind survive compression unchanged, in pieces of any size", arguments: [0, 1, 1_000, 32 << 10, 300_001])
     func roundTrip(count: Int) throws {
         var generator = SeededGenerator(seed: UInt64(count))
         let noise = Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
@@ -26,7 +26,7 @@ import Testing
             for size in [1 + count / 7, 64 << 10] {
                 let encoder = try GzipEncoder()
                 var bytes = Data()
-                // Slices, whose indices do not begin at 0.
+                // Slices, whose indices do not start at 0.
                 for start in stride(from: 0, to: count, by: size) {
                     bytes += try encoder.encode(content[start..<min(count, start + size)], ends: false)
                 }
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("a body in memory is sent compressed, with its length and Content-Encoding, in whatever order the setters are called")
+    @Test("a body in memory is sent compressed, with its length and Content-Encoding, in any order of setters")
     func bytes() async throws {
         try await withServer { server, ness in
             let text = String(repeating: "cats and dogs ", count: 500), post = ness.post("a")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("a missing file and a sequence that fails end a compressed request with their own error", arguments: [false, true])
+    @Test("a missing file and a failing sequence end a compressed request with the original error", arguments: [false, true])
     func failures(collects: Bool) async throws {
         try await withServer { server, ness in
             let put = ness.put("a").set(gzipsBody: true).set(collectsBody: collects)
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("a Content-Encoding of the caller's own, and a process without zlib, are errors before anything is sent")
+    @Test("a Content-Encoding that the caller set, or a process without zlib, is an error before anything is sent")
     func refused() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let post = rig.ness.post("x").set(stringBody: "a").set(gzipsBody: true).set(header: "Content-Encoding", to: "br")

@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(
-        "a name that would inject a line is refused before anything is sent", .covers("BP-18"),
+        "a name that would inject a line is rejected before anything is sent", .covers("BP-18"),
         arguments: ["text/plain\r\nX: y", "a\u{0}", "a\nb"])
     func injection(type: String) async throws {
         var form = MultipartForm()
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("a deferred part becomes none or several parts, in its place, anew for each attempt", .covers("PMH-39"))
+    @Test("a deferred part becomes any number of parts, in its place, and is made again for each attempt", .covers("PMH-39"))
     func severalDeferredParts() async throws {
         let made = Tally()
         var form = MultipartForm()
@@ -318,7 +318,7 @@ import Testing
         #expect(one.length == nil && one.data == nil && deferred.length == nil)
     }
 
-    @Test("a mock sees the form as a server would, its deferred parts too", .covers("BP-02"))
+    @Test("a mock receives the form as a server would, including its deferred parts", .covers("BP-02"))
     func mock() async throws {
         let rig = Rig()
         rig.mock.on(.post, "/a") { request in .text(request.bodyText) }
@@ -366,7 +366,7 @@ import Testing
         await #expect(throws: Rejected(name: "no picture")) { _ = try await refused.value }
     }
 
-    @Test("neighbouring parts in memory are few pieces, however many they are")
+    @Test("adjacent parts in memory are joined into few pieces")
     func pieces() throws {
         var form = MultipartForm()
         for number in 0..<10_000 { form.append("value", named: "field\(number)") }

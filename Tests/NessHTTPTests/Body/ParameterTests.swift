@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(
-        "query and form are encoded alike, all but the unreserved characters; a parameter without a value is its name only",
+        "query and form are encoded alike: only unreserved characters stay; a parameter without a value is sent as its name only",
         .covers("PMH-34", "PMH-36", "C16"))
     func encoding() async throws {
         let parameters = URLQuery([.init(name: "a b+;!@&=?%/~*", value: "ü -._~"), .init(name: "flag", value: nil)])

@@ -35,7 +35,7 @@ import Testing
             ])
     }
 
-    @Test("dates, bytes and names follow the strategies of JSONEncoder; arrays and Booleans have rules of their own")
+    @Test("dates, bytes and names follow the strategies of JSONEncoder; arrays and Booleans have their own rules")
     func rules() throws {
         let rules = URLQuery.EncodingRules(
             dates: .secondsSince1970, data: .custom { data, encoder in try "\(data.count) bytes".encode(to: encoder) },

@@ -28,7 +28,7 @@ import Testing
         #expect(variables.encoded == text + "&big=18446744073709551615&one=1.0&decimal=1.5&maybe=1&maybe=3")
     }
 
-    @Test("an optional query, an empty one and one of strings only are literals too")
+    @Test("literals may hold optional values, only strings, or nothing")
     func otherLiterals() {
         let optional: URLQuery? = ["verbose": "true"]
         let empty: URLQuery = [:]
@@ -49,7 +49,8 @@ import Testing
     }
 
     @Test(
-        "dictionaries are written in the order of their keys, nested ones with brackets, behind which a key's own stand", .covers("PMH-33"))
+        "dictionaries are written in the order of their keys; nested keys are in brackets, and a key's own brackets follow",
+        .covers("PMH-33"))
     func dictionaries() {
         let query: URLQuery = ["a": ["z": ["y": [1, 2]], "b": ["c": [3]]]]
         #expect(query.encoded == "a%5Bb%5D%5Bc%5D=3&a%5Bz%5D%5By%5D=1&a%5Bz%5D%5By%5D=2")
@@ -107,7 +108,7 @@ import Testing
         #expect(URLQuery(parsing: text).items == expected.map { URLQuery.Item(name: $0.0, value: $0.1) })
     }
 
-    @Test("what is written reads back the same, for random names and values")
+    @Test("a written query reads back unchanged, for random names and values")
     func roundTrip() {
         var random = SeededGenerator(seed: 0x4E65_7373)
         for _ in 0..<2000 {

@@ -54,7 +54,7 @@ import Testing
     private static func codes(in source: String) -> Set<String> {
         let code = source.split(separator: "\n").filter { !$0.trimmingCharacters(in: .whitespaces).hasPrefix("//") }.joined(separator: "\n")
         func isEnabled(_ traits: String) -> Bool { !traits.contains(".disabled(") && !traits.contains(".enabled(") }
-        // The attributes end where the function begins, and those of a suite where its type does.
+        // The attributes end where the function starts, and those of a suite where its type does.
         let suites = code.components(separatedBy: "@Suite(").dropFirst().map { $0.components(separatedBy: "struct ")[0] }
         guard suites.allSatisfy(isEnabled) else { return [] }
         let traits = code.components(separatedBy: "@Test(").dropFirst().map { $0.components(separatedBy: "func ")[0] }
@@ -86,7 +86,7 @@ import Testing
         #expect(unknown.isEmpty, "\(unknown)")
     }
 
-    @Test("a code counts as covered only if it stands at an enabled test")
+    @Test("a code counts as covered only if an enabled test names it")
     func onlyEnabledTestsCount() {
         let mark = "@Test"
         #expect(Self.codes(in: "\(mark)(\"a\", .covers(\"X-1\", \"X-2\"), arguments: [1]) func a() {}") == ["X-1", "X-2"])

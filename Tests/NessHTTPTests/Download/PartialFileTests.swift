@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("a file that no later run can resume is removed, whatever version the server names", arguments: ["s", nil])
+    @Test("a file that no later run can resume is removed, regardless of the version that the server names", arguments: ["s", nil])
     func ofNoUse(source: String?) async throws {
         try await withFolder { folder in
             let place = folder.appendingPathComponent("a.ness-part")
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("an exchange from before a restart cannot write or begin, and no exchange can after the end")
+    @Test("an exchange from before a restart cannot write or start, and no exchange can after the end")
     func stale() async throws {
         try await withPartialFile { file, place in
             let whole = try response(200, ["Content-Length": "10", "ETag": "\"v1\""])
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("a download that is dropped while its file is synced gets no file")
+    @Test("a download that is dropped while its file is synced produces no file")
     func cancelledFinish() async throws {
         try await withPartialFile { file, place in
             let exchange = sink(file, .whole)
@@ -164,7 +164,7 @@ import Testing
         #expect(order.entries == [1, 2])
     }
 
-    @Test("equal downloads get the file in the order of arrival; a dropped one leaves at once")
+    @Test("equal downloads get the file in the order of arrival; a dropped one leaves immediately")
     func order() async throws {
         let destinations = DownloadDestinations(), order = Log<Int>(), begun = Tally()
         let gates = (0..<10).map { _ in TestGate() }
@@ -233,7 +233,7 @@ import Testing
         while !condition() { await Task.yield() }
     }
 
-    @Test("cuts cover every byte once", arguments: [0, 1, 2, 63, 64, 65, 1_000, Int64.max])
+    @Test("segments cover every byte exactly once", arguments: [0, 1, 2, 63, 64, 65, 1_000, Int64.max])
     func cuts(total: Int64) {
         for number in [-1, 0, 1, 2, 3, 64] {
             let spans = PartialRecord.spans(of: total, cutInto: number)
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test("a hard link in the place of a partial file is not written through")
+    @Test("a write never goes through a hard link in the place of a partial file")
     func hardLink() async throws {
         try await withFolder { folder in
             let place = folder.appendingPathComponent("a.ness-part"), mine = folder.appendingPathComponent("mine")
@@ -331,7 +331,7 @@ import Testing
         }
     }
 
-    @Test("a killed process loses a second and 8 MiB at most; a crash of the system loses what was not synced")
+    @Test("a killed process loses at most a second and 8 MiB; a system crash loses what was not synced")
     func notes() async throws {
         try await withFolder { folder in
             let place = folder.appendingPathComponent("a.ness-part"), now = Lock(Duration.zero), piece = 1 << 20
@@ -352,14 +352,14 @@ import Testing
             for _ in 0..<7 { try await exchange.write(Data(count: piece)) }
             #expect(try await found(place, boot: "now") == 21)
             try await exchange.write(Data(count: piece))
-            // A sync that begins now does not change the result.
+            // A sync that starts now does not change the result.
             #expect(try await found(place, boot: "now") == 21 + 8 << 20)
             await file.close()
             #expect(try await found(place, boot: "later") == 21 + 8 << 20)
         }
     }
 
-    @Test("a note in a record of an earlier run counts in the same boot alone, and a torn one not at all")
+    @Test("a record's note from an earlier run counts only within the same boot, and a torn note never counts")
     func notesOfAnotherRun() async throws {
         try await withPartialFile { file, place in
             let exchange = sink(file, .whole)

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("a download into a file beside which nothing may be made goes on in a temporary folder, and leaves nothing there")
+    @Test("a download whose destination's folder is not writable uses a temporary folder, and leaves nothing there")
     func sandbox() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin"), temporary = folder.appendingPathComponent("replacement")

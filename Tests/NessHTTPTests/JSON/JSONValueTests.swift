@@ -67,7 +67,7 @@ import Testing
         #expect(value.doubleValue == number)
     }
 
-    @Test("equal numbers are equal and hash alike, whichever case holds them")
+    @Test("equal numbers are equal and hash alike, even in different cases")
     func numbersCompareByValue() {
         let ones: Set<JSONValue> = [.integer(1), .unsigned(1), .number(1), 1, 1.0]
         #expect(ones.count == 1)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "a text that is not JSON is a decoding error",
+        "a string that is not JSON is a decoding error",
         arguments: [
             "", " ", "{", "[", "]", "[1 2]", "[1,]", "[,1]", "{\"a\":1,}", "{\"a\"}", "{a:1}", "{\"a\" 1}", "01", "-", "-01", "1.", ".5",
             "+1",
@@ -153,7 +153,7 @@ import Testing
         #expect(try JSONValue(parsing: Data(arrays.utf8)).encoded() == Data(arrays.utf8))
     }
 
-    @Test("nesting is read and written to 256 levels and refused beyond, without overflowing the stack")
+    @Test("nesting is read and written to 256 levels; deeper nesting is rejected without overflowing the stack")
     func nesting() throws {
         for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {
             let innermost = open == "[" ? "[]" : "{}"
@@ -169,7 +169,7 @@ import Testing
         #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(repeating: UInt8(ascii: "["), count: 100_000)) }
     }
 
-    @Test("a text of too many values is refused, however small each is") func tooMany() throws {
+    @Test("JSON with too many values is rejected, however small each is") func tooMany() throws {
         #expect(try JSONReader.read(Data("[1,{\"a\":2}]".utf8), maximumCount: 4) == [1, ["a": 2]])
         #expect(throws: DecodingError.self) { try JSONReader.read(Data("[1,{\"a\":2},3]".utf8), maximumCount: 4) }
     }
@@ -183,7 +183,7 @@ import Testing
         #expect(survived)
     }
 
-    @Test("the deepest value within Codable fits the stack, too; a deeper one is an error")
+    @Test("the deepest value within Codable fits the stack; a deeper one is an error")
     func smallStackWithCodable() async {
         let survived = await onSmallStack {
             let text = Self.deep(JSONValue.maximumCodableDepth)
@@ -210,7 +210,7 @@ import Testing
     }
 
     @Test(
-        "within Codable, deep values are read like a text of their own",
+        "within Codable, deep values are read like separate JSON",
         arguments: [#""a""#, "1", "true", "null", "{}", #"[],"a""#, #"{"a":1,"b":{},"c":[true,2.5]}"#, #"["a",1,true,{},null,[]]"#])
     func deepWithinCodable(element: String) throws {
         let elements = Array(repeating: element, count: 100).joined(separator: ",")

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("a URL with its own base keeps that base")
+    @Test("a URL that has its own base keeps that base")
     func ownBase() async throws {
         try await withServer(configure: { $0.baseURL = URL(string: "http://base.invalid/v1/") }) { server, ness in
             let relative = try #require(URL(string: "leaf", relativeTo: server.url.appending(path: "folder/")))
@@ -130,7 +130,7 @@ import Testing
         func requestWillSend(_ request: HTTPRequest) { log.add("send") }
     }
 
-    @Test("an observer that comes later hears of the first such request after it came, between its start and its first attempt")
+    @Test("an observer added later receives the events of the next such request, between its start and its first attempt")
     func observed() async throws {
         let notes = Notes(log: Log<String>())
         let rig = Rig(onUnmatched: .reply(.status(503))) { $0.retryControl = CounterRetryControl(maxRetryCount: 1) }
@@ -141,14 +141,14 @@ import Testing
         #expect(notes.log.entries == ["start", "warn /b", "send", "send", "start", "send", "send"])
     }
 
-    @Test("a relative URL without a base is refused", arguments: ["users", "/users", "../users", "?x=1", "//host/x"])
+    @Test("a relative URL without a base is rejected", arguments: ["users", "/users", "../users", "?x=1", "//host/x"])
     func noBase(text: String) async {
         let error = await Ness().httpRequest(withUrl: text).dataRequest().nessError()
         #expect(error?.kind == .invalidRequest)
         #expect(error?.context.reason.contains("base URL") == true)
     }
 
-    @Test("the base itself is the path \".\"; an empty text is no URL", .covers("PMH-11"))
+    @Test("the base itself is the path \".\"; an empty string is not a URL", .covers("PMH-11"))
     func base() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         rig.ness.environment = ServerEnvironment(baseURL: try url("https://mock.test/v1"))

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "a switch of the environment replaces base URL, default headers and credentials, also for existing builders",
+        "a switch of the environment replaces base URL, default headers and credentials, even for existing builders",
         .covers("PMH-16", "BP-13", "C22"))
     func switching() async throws {
         let rig = try Self.rig()
@@ -77,7 +77,7 @@ import Testing
         #expect(rig.mock.requests.map(\.url.path) == ["/v1/x", "/v1/x", "/v1/y"])
     }
 
-    @Test("a 401 after the switch is answered with the credentials of the request's start", .covers("C22"))
+    @Test("a 401 after the switch is handled with the credentials of the request's start", .covers("C22"))
     func renewal() async throws {
         let rig = try Self.rig {
             $0.authentication = RefreshableAuthentication(credential: "old") {
@@ -121,7 +121,7 @@ import Testing
         #expect(rig.mock.requests.first?.headers.values(for: "B") == ["1", "2"])
     }
 
-    @Test("a request may have an environment of its own", .covers("HIS-13"))
+    @Test("a request may have its own environment", .covers("HIS-13"))
     func ownEnvironment() async throws {
         let rig = try Self.rig()
         let builder = rig.ness.httpRequest(withUrl: "x").set(environment: try Self.environment("own"))

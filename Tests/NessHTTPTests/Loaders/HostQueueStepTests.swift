@@ -47,7 +47,7 @@ import Testing
         #expect(bench.entered == ["/1", "/2", "/3", "/4", "/5"])
     }
 
-    @Test("a request that is dropped while waiting leaves at once, and the others keep their order")
+    @Test("a request that is dropped while waiting leaves immediately, and the others keep their order")
     func dropWaiting() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: 1)
@@ -117,7 +117,7 @@ import Testing
         #expect(bench.entered == left && bench.most == 1)
     }
 
-    @Test("a raised limit admits the first requests, and a limit of zero none")
+    @Test("a raised limit admits the first requests, and a limit of zero admits no request")
     func changingLimit() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: 1)

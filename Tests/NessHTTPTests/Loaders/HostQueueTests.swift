@@ -24,7 +24,8 @@ import Testing
     }
 
     @Test(
-        "a server never has more requests than the limit at once; by default six", .covers("HIS-24"), arguments: [1, 2, 5, nil] as [Int?],
+        "a server never has more concurrent requests than the limit; the default is six", .covers("HIS-24"),
+        arguments: [1, 2, 5, nil] as [Int?],
         [true, false])
     func limit(_ limit: Int?, _ hasBody: Bool) async throws {
         let count = 15, most = limit ?? 6
@@ -69,7 +70,7 @@ import Testing
             let error = await first.nessError()
             #expect(error?.kind == .dropped)
             let second = ness.httpRequest(withUrl: server.at("/second")).dataRequest()
-            // Whatever could begin has time to: others, of another origin, do.
+            // Whatever could start has time to: others, of another origin, do.
             let other = ness.httpRequest(withUrl: server.at("/other", host: "localhost"))
             for _ in 0..<5 { _ = try await other.dataRequest().value }
             log.add("closed")
@@ -141,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("a request that is dropped while waiting ends at once and is never sent", .covers("HIS-26"))
+    @Test("a request that is dropped while waiting ends immediately and is never sent", .covers("HIS-26"))
     func dropWaiting() async throws {
         let desk = Desk(1)
         try await serving(desk.answer) { server in
@@ -189,7 +190,7 @@ import Testing
         }
     }
 
-    @Test("a redirect within the host does not wait for its own slot")
+    @Test("a redirect within the host keeps its slot")
     func redirectInFullQueue() async throws {
         try await serving({ request in
             let number = Int(request.path.dropFirst()) ?? 0
@@ -208,7 +209,7 @@ import Testing
 
     // MARK: time
 
-    @Test("the time in the queue does not count for the idle timeout")
+    @Test("the time in the queue does not count toward the idle timeout")
     func idleTimeout() async throws {
         let desk = Desk(2), clock = ManualClock(), passed = TestGate()
         try await serving(desk.answer) { server in
@@ -239,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("the time in the queue counts for the deadline, and a request that runs out of it is never sent")
+    @Test("the time in the queue counts toward the deadline, and a request that runs out of it is never sent")
     func deadline() async throws {
         let desk = Desk(1), clock = ManualClock()
         try await serving(desk.answer) { server in
@@ -295,7 +296,7 @@ import Testing
                     : ness.httpRequest(.post, withUrl: server.at("/\(number)")).set(stringBody: "x").dataRequest()
                 promises.append(promise)
                 ends.append(promise.finally { _, _ in settled.enter() })
-                // Some are dropped at once, some after others have begun or ended.
+                // Some are dropped at once, some after others have started or ended.
                 if Bool.random(using: &random) {
                     let victim = Int.random(in: 0...number, using: &random)
                     promises[victim].drop()

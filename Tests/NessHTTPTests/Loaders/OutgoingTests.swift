@@ -27,7 +27,7 @@ import Testing
         "X>", "X?", "X@", "X[", "X\\", "X]", "X{", "X}", "\"X\"", "Ü", "X\u{7F}", "X\u{1B}", "X\u{85}",
     ]
 
-    @Test("a header name that is not a token is refused", arguments: badNames)
+    @Test("a header name that is not a token is rejected", arguments: badNames)
     func headerName(name: String) async throws {
         try await refused(reason: "name") { $0.set(headers: [name: "1"]) }
     }
@@ -39,14 +39,14 @@ import Testing
     }
 
     @Test(
-        "a header value with a control character is refused",
+        "a header value with a control character is rejected",
         arguments: ["\r\nInjected: 1", "a\rb", "a\nb", "\0", "a\0b", "\u{1}", "\u{1B}[0m", "\u{7F}", "a\r\n", "\n", "a\r\n b"])
     func headerValue(value: String) async throws {
         try await refused(reason: "X-Test") { $0.set(headers: ["X-Test": value]) }
         try await refused(reason: "X-Test") { $0.set(headers: ["X-Test": "fine"]).add(headerValue: value, forKey: "X-Test") }
     }
 
-    @Test("invalid header fields are refused from every source")
+    @Test("invalid header fields are rejected from every source")
     func headerSources() async throws {
         try await refused { $0.set(body: HTTPBody(Data("x".utf8), headers: ["X": "a\r\nInjected: 1"])) }
         try await refused { $0.set(body: HTTPBody(Data("x".utf8), headers: ["X\r\nInjected": "1"])) }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "a header field that the caller must not set is refused",
+        "a header field that the caller must not set is rejected",
         arguments: ["Content-Length", "content-length", "Transfer-Encoding", "TRANSFER-ENCODING", "Host", "host"])
     func ownHeader(name: String) async throws {
         try await refused(reason: name) { $0.set(headers: [name: "3"]) }
@@ -77,18 +77,18 @@ import Testing
     }
 
     @Test(
-        "a method that is not a token is refused",
+        "a method that is not a token is rejected",
         arguments: ["", " ", "GET ", "GE T", "GET\r\nInjected: 1", "GET / HTTP/1.1\r\nX: y\r\n\r\n", "G\0T", "GÉT", "G:T", "G(T)", "\n"])
     func method(name: String) async throws {
         try await refused(.custom(name), reason: "method")
     }
 
-    @Test("CONNECT is refused, because no transport can send it")
+    @Test("CONNECT is rejected, because no transport can send it")
     func connect() async throws {
         try await refused(.connect, reason: "CONNECT")
     }
 
-    @Test("a body for GET, HEAD and TRACE is refused", arguments: [HTTPMethod.get, .head, .trace])
+    @Test("a body for GET, HEAD or TRACE is rejected", arguments: [HTTPMethod.get, .head, .trace])
     func bodyOfGet(method: HTTPMethod) async throws {
         try await refused(method, reason: "body") { $0.set(stringBody: "x") }
         try await refused(method, reason: "body") { $0.set(body: Data()) }
@@ -98,7 +98,7 @@ import Testing
         .zero, .seconds(-1), .nanoseconds(-1), .seconds(Int64.min), Duration(secondsComponent: .min, attosecondsComponent: 0),
     ]
 
-    @Test("a time limit that is not positive is refused", arguments: badLimits)
+    @Test("a time limit that is not positive is rejected", arguments: badLimits)
     func limits(limit: Duration) async throws {
         try await refused(reason: "timeout") { $0.set(timeout: limit) }
         try await refused(reason: "deadline") { $0.set(deadline: limit) }

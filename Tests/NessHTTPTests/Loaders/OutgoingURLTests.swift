@@ -15,7 +15,7 @@ import Testing
         "http://127.0.0.1\r\n/", "http\r\n://127.0.0.1/", "http://127.0.0.1/\u{7F}", "http://127.0.0.1/a\tb",
     ]
 
-    @Test("a text that is not an http or https URL is refused", arguments: badTexts)
+    @Test("a string that is not an http or https URL is rejected", arguments: badTexts)
     func texts(text: String) async {
         let error = await Ness { $0.transport = FakeTransport { request, _ in Issue.record("\(request) was sent") } }
             .httpRequest(withUrl: text).dataRequest().nessError()
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "a URL with another scheme than http and https is refused", .covers("ION-20"),
+        "a URL whose scheme is neither http nor https is rejected", .covers("ION-20"),
         arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "http:///x", "http://127.0.0.1:0/"])
     func urls(text: String) async throws {
         let error = await Ness().httpRequest(withUrl: try url(text)).dataRequest().nessError()
@@ -34,7 +34,7 @@ import Testing
         #expect(error?.context.attempts == 0)
     }
 
-    @Test("a base URL that is not http or https is refused", arguments: ["ftp://127.0.0.1/", "file:///tmp/", "http://127.0.0.1:0/"])
+    @Test("a base URL that is not http or https is rejected", arguments: ["ftp://127.0.0.1/", "file:///tmp/", "http://127.0.0.1:0/"])
     func bases(text: String) async throws {
         let base = try url(text)
         let error = await Ness { $0.baseURL = base }.httpRequest(withUrl: "x").dataRequest().nessError()
@@ -42,7 +42,7 @@ import Testing
         #expect(error?.context.attempts == 0)
     }
 
-    @Test("an invalid URL from a loader or a delegate is refused")
+    @Test("an invalid URL from a loader or a delegate is rejected")
     func fromLoader() async throws {
         let bad = try url("file:///etc/passwd")
         let loader = ClosureLoader { request, next in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("characters beyond ASCII and spaces are percent-encoded, and a text without them stays as it is")
+    @Test("characters beyond ASCII and spaces are percent-encoded; a string without them stays unchanged")
     func encoding() async throws {
         try await withServer { server, ness in
             _ = try await ness.httpRequest(withUrl: "\(server.url)/a b/ü?q=ä c&r=+").dataRequest().value

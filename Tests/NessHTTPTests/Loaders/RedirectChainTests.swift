@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("a drop in the middle of the chain ends it, and the next target is never asked")
+    @Test("a drop in the middle of the chain ends it, and the next target is never requested")
     func drop() async throws {
         let reached = TestGate(), answer = TestGate()
         try await serving({ request in

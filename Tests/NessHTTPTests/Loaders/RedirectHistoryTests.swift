@@ -8,7 +8,7 @@ import Testing
 /// The target of a redirect, and the redirects that led to a response.
 @Suite(.inTurn) struct RedirectHistoryTests {
     @Test(
-        "a redirect tells where it leads, resolved against its own URL",
+        "a redirect has its target, resolved against its own URL",
         arguments: [
             (302, "/b", "http://a.test/b"), (301, "c?x=1", "http://a.test/dir/c?x=1"), (307, "//b.test/", "http://b.test/"),
             (308, "../up", "http://a.test/up"), (303, "https://c.test/a", "https://c.test/a"), (302, "", nil), (302, nil, nil),
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("a caller's secrets are hidden in the redirects of a shared exchange, too")
+    @Test("a caller's secrets are hidden even in the redirects of a shared exchange")
     func secrets() async throws {
         let isJoined = TestGate(), handler = CountingHandler()
         let rig = Rig { $0.duplicatedHandler = handler }

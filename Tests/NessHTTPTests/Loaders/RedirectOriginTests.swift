@@ -145,7 +145,7 @@ import Testing
 
     // MARK: user and password in the URL
 
-    @Test("a user and password in the URL do not cross", arguments: RedirectTests.codes)
+    @Test("a user and password in the URL are not sent to another origin", arguments: RedirectTests.codes)
     func userinfo(_ status: Int) async throws {
         try await serving({ request in
             request.path == "/from" ? .status(status, headers: ["Location": "//localhost:\(request.url?.port ?? 0)/to"]) : .text("arrived")
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(
-        "a user and password in the URL serve the same origin")
+        "a user and password in the URL are sent to the same origin")
     func userinfoKept() async throws {
         try await serving({ request in
             request.path == "/from" ? .status(302, headers: ["Location": "/to"]) : .text("arrived")

@@ -141,7 +141,7 @@ import Testing
         #expect(requestCount == 1)
     }
 
-    @Test("a redirect from https to http is refused", arguments: RedirectTests.codes, ["http://a/x", "http://b/x", "HTTP://a:443/x"])
+    @Test("a redirect from https to http is rejected", arguments: RedirectTests.codes, ["http://a/x", "http://b/x", "HTTP://a:443/x"])
     func insecure(_ status: Int, _ location: String) async throws {
         let (error, requestCount) = await refusal(location, from: "https://a/", status: status)
         #expect(error?.kind == .redirect)
@@ -184,7 +184,7 @@ import Testing
         #expect(requestCount == 1)
     }
 
-    @Test("a refusal shows no secret")
+    @Test("the error of a rejected redirect shows no secret")
     func refusalText() async throws {
         let error = await refusal("ftp://user:hunter2@a/?token=hunter3", from: "http://u:hunter1@a/?token=hunter4").error
         let text = try #require(error?.description)
@@ -192,7 +192,7 @@ import Testing
         #expect(text.contains("ftp"))
     }
 
-    @Test("a relative Location is resolved in the error, too", .covers("BP-17")) func relativeLocation() async throws {
+    @Test("the error shows a relative Location resolved", .covers("BP-17")) func relativeLocation() async throws {
         let rig = Rig { $0.redirects = .follow(limit: 0) }
         rig.mock.on(.get, "/a/b", replies: [.status(302, headers: ["Location": "../c"])])
         let error = await rig.ness.httpRequest(withUrl: "a/b").dataRequest().nessError()

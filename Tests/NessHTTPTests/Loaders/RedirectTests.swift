@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("GET and HEAD with a body are refused before any redirect", arguments: [HTTPMethod.get, .head])
+    @Test("GET and HEAD with a body are rejected before any redirect", arguments: [HTTPMethod.get, .head])
     func bodyOfGet(_ method: HTTPMethod) async throws {
         try await serving({ _ in .status(307, headers: ["Location": "/to"]) }) { server in
             let error = await Ness().httpRequest(method, withUrl: server.at("/from")).set(stringBody: "x").dataRequest().nessError()
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("if the body is removed, the fields that describe it are removed, too", arguments: ["Digest", "Last-Modified"])
+    @Test("if the body is removed, the fields that describe it are removed", arguments: ["Digest", "Last-Modified"])
     func contentFields(_ name: String) async throws {
         // RFC 9110, 15.4, names both fields besides Content-*.
         let wire = AnsweringTransport(redirectingTo: "/to", status: 303)
@@ -145,7 +145,7 @@ import Testing
 
     // The Location of one space is left out: URLSession on Linux rejects any response with a field of spaces only.
     @Test(
-        "a redirect without a target is a result on a real connection, too",
+        "a redirect without a target is a result, even on a real connection",
         .disabled(if: losesRedirect, "on Linux: 'malformed response: the transfer ended without a response'; the task's response is lost"),
         arguments: [302, 308], nowhereLocations.filter { $0 != " " })
     func nowhereOnTheWire(_ status: Int, _ location: String?) async throws {

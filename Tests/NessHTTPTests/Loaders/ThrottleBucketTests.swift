@@ -21,7 +21,7 @@ struct ThrottleBucketTests {
         clock.advance(by: .seconds(1))
     }
 
-    @Test("requests are admitted in the order in which they came") func firstComeFirstServed() async throws {
+    @Test("requests are admitted in the order of arrival") func firstComeFirstServed() async throws {
         let bucket = bucket()
         #expect(bucket.enter() == nil)
         let turns = (0..<20).compactMap { _ in bucket.enter() }
@@ -36,7 +36,7 @@ struct ThrottleBucketTests {
         #expect(bucket.waitingCount == 0 && clock.sleeperCount == 0)
     }
 
-    @Test("a dropped request leaves the queue at once, and all behind it move up", arguments: [0, 1, 2])
+    @Test("a dropped request leaves the queue immediately, and all behind it move up", arguments: [0, 1, 2])
     func aDrop(index: Int) async throws {
         let bucket = bucket()
         _ = bucket.enter()
@@ -106,7 +106,7 @@ struct ThrottleBucketTests {
         for turn in turns { await #expect(throws: Rejected()) { try await turn.wait() } }
     }
 
-    @Test("a clock may ask the bucket when its sleep is cancelled, because it is cancelled outside the bucket's lock")
+    @Test("a clock may ask the bucket when its sleep is canceled, because it is canceled outside the bucket's lock")
     func curiousClock() async throws {
         struct Curious: Clock {
             let manual = ManualClock()

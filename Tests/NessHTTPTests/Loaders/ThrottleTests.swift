@@ -20,7 +20,7 @@ struct ThrottleTests {
         return promise
     }
 
-    @Test("after a burst, requests begin at the rate") func aBurstThenTheRate() async throws {
+    @Test("after a burst, requests start at the rate") func aBurstThenTheRate() async throws {
         let rig = rig(ThrottleLimit(rate: 4, burst: 3))
         for number in 0..<3 { _ = try await rig.ness.httpRequest(withUrl: "a\(number)").dataRequest().value }
         #expect(rig.clock.sleeps.isEmpty)
@@ -51,7 +51,7 @@ struct ThrottleTests {
         }
     }
 
-    @Test("a rate that is not positive and finite is no limit", arguments: [0, -1, Double.infinity, .nan])
+    @Test("a rate that is not positive and finite sets no limit", arguments: [0, -1, Double.infinity, .nan])
     func aRateThatIsNoneIsNoLimit(rate: Double) async throws {
         let rig = rig(ThrottleLimit(rate: rate), advances: true)
         for number in 0..<5 { _ = try await rig.ness.httpRequest(withUrl: "\(number)").dataRequest().value }
@@ -59,7 +59,7 @@ struct ThrottleTests {
         #expect(rig.mock.requests.count == 5)
     }
 
-    @Test("a waiting request that is dropped settles at once, and takes no token", .covers("HIS-22", "BH-03", "BH-10"))
+    @Test("a waiting request that is dropped settles immediately, and takes no token", .covers("HIS-22", "BH-03", "BH-10"))
     func aDropWhileWaiting() async throws {
         let rig = rig(ThrottleLimit(rate: 1))
         _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
@@ -93,7 +93,7 @@ struct ThrottleTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])
     }
 
-    @Test("with random drops all requests settle, and none begins too early", .covers("BH-03", "BH-10"), arguments: seeds(10))
+    @Test("with random drops all requests settle, and none starts too early", .covers("BH-03", "BH-10"), arguments: seeds(10))
     func randomDrops(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), starts = Log<Duration>()
         let clock = ManualClock(advancesAutomatically: true)

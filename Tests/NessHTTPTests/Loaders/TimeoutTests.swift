@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("the time to the first byte has a limit of its own, and the idle timeout takes over from the head on")
+    @Test("the time to the first byte has a separate limit; from the head on the idle timeout applies")
     func firstByte() async throws {
         let taken = TestGate(), go = TestGate()
         let start = "HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\n1"
@@ -72,7 +72,7 @@ import Testing
         #expect(refused?.kind == .invalidRequest)
     }
 
-    @Test("a timeout counts from the start of its timer, however late the timer's task begins to wait")
+    @Test("a timeout counts from the start of its timer, even if the timer's task starts to wait later")
     func lateTimer() async {
         let manual = ManualClock(), clock = PipelineClock(manual)
         for _ in 0..<100 {
@@ -109,7 +109,7 @@ import Testing
         #expect(await promise.nessError()?.kind == .timedOut)
     }
 
-    @Test("the idle timeout ends a request whose loader below it never goes on, before or after the exchange", arguments: [true, false])
+    @Test("the idle timeout ends a request whose lower loader never continues, before or after the exchange", arguments: [true, false])
     func aLoaderBelow(isFirst: Bool) async throws {
         /// Waits without end, and takes no notice of a cancellation.
         struct Endless: HTTPLoader {
@@ -139,7 +139,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a POST without a response fails after 60 seconds, too", arguments: [HTTPMethod.post, .put])
+    @Test("a POST without a response fails after 60 seconds", arguments: [HTTPMethod.post, .put])
     func withBody(method: HTTPMethod) async throws {
         let wire = ReceiveGates()
         try await stalled(wire: wire) { _, ness, clock, received in
@@ -242,7 +242,7 @@ import Testing
     func stubbornLoader() async throws {
         let clock = ManualClock(), never = TestGate()
         let stubborn = ClosureLoader { request, next in
-            // A separate task, which is not cancelled with this one.
+            // A separate task, which is not canceled with this one.
             await Task { await never.wait() }.value
             return try await next(request)
         }

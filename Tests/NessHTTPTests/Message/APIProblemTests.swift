@@ -19,7 +19,7 @@ import Testing
         await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()
     }
 
-    @Test("a refused response's body is decoded, and the error holds it beside the response", .covers("PMH-57"))
+    @Test("a rejected response's body is decoded, and the error holds it beside the response", .covers("PMH-57"))
     func decoded() async throws {
         let error = await failure(rig(problem))
         #expect(error?.kind == .validation)
@@ -37,7 +37,7 @@ import Testing
         #expect(found.localizedDescription == "You have 30, it costs 50.")
     }
 
-    @Test("an API's errors are decoded with a custom type, also for a Void result, by the manager's decoder") func own() async throws {
+    @Test("an API's errors are decoded with a custom type, even for a Void result, by the manager's decoder") func own() async throws {
         struct Refusal: Decodable, Error, Equatable { let errorCode: Int }
         let text = #"{"error_code":7}"#
         let rig = Rig(onUnmatched: .reply(.data(Data(text.utf8), contentType: "application/json", status: 422))) {
@@ -69,7 +69,7 @@ import Testing
         #expect(decoded?.title == (type == "text/plain" ? "x" : nil))
     }
 
-    @Test("only a refused status has its body decoded as an error") func notRefused() async throws {
+    @Test("only the body of a rejected status is decoded as an error") func notRefused() async throws {
         let good = rig(#"{"id":1,"name":"a"}"#, "application/json", status: 200)
         let request = good.ness.httpRequest(withUrl: "x")
         #expect(try await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).value == User(id: 1, name: "a"))
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("a type that the call names comes before the request's decoder, and a body that the decoder refuses gives no error")
+    @Test("a type that the call names precedes the request's decoder, and a body that the decoder rejects gives no API error")
     func precedence() async throws {
         let request = rig(problem).ness.get("x").decodingErrors(by: FaultDecoder())
         #expect(await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()?.underlying is APIProblem)

@@ -24,7 +24,7 @@ import Testing
         await #expect(throws: TransportError.self) { _ = try await whole(body) }
     }
 
-    @Test("a sequence is read in order, whatever the sizes of its pieces", arguments: [0, 1, 7, 1_000, Int.max])
+    @Test("a sequence is read in order, with pieces of any size", arguments: [0, 1, 7, 1_000, Int.max])
     func order(size: Int) async throws {
         let pieces = [Data(), patternedData(10), Data(), Data(), patternedData(100_000).dropFirst(3), Data([1]), Data()]
         let expected = pieces.reduce(Data(), +)
@@ -33,7 +33,7 @@ import Testing
         #expect(try await whole(.stream(Pieces([]))).isEmpty)
     }
 
-    @Test("the sequence is asked for a piece only when the piece before was read to its end")
+    @Test("the next piece of a sequence is requested only when the previous one was read to its end")
     func lookAhead() async throws {
         let pieces = Pieces { _ in patternedData(100) }
         let reader = try await HTTPBody.stream(pieces).resolved().makeReader()
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "a sequence that gives another number of bytes than announced is an error that names both",
+        "a sequence that produces another number of bytes than announced is an error that names both",
         arguments: [(9, [10]), (9, [5, 5]), (10, [5, 5, 0, 1]), (0, [1]), (0, [0, 0, 1])] as [(Int64, [Int])])
     func tooLong(length: Int64, sizes: [Int]) async throws {
         let error = await failure(.stream(Pieces(sizes.map { Data(count: $0) }), length: length))
@@ -73,7 +73,7 @@ import Testing
         #expect(error?.kind == .invalidRequest && error?.reason.contains("after \(sizes.reduce(0, +)) of \(length) bytes") == true)
     }
 
-    @Test("the last bytes of a known length come only when the sequence has ended")
+    @Test("the last bytes of a known length are returned only when the sequence has ended")
     func withheld() async throws {
         let end = TestGate(), pieces = Pieces([Data(count: 5), Data(count: 5)], then: end)
         let reader = try await HTTPBody.stream(pieces, length: 10).resolved().makeReader()
@@ -88,7 +88,7 @@ import Testing
         #expect(try await reader.next(upTo: 100).isEmpty)
     }
 
-    @Test("lengths that cannot be are errors", arguments: [[-1], [Int64.max, 1]])
+    @Test("impossible lengths are errors", arguments: [[-1], [Int64.max, 1]])
     func impossible(lengths: [Int64]) async throws {
         let segments = lengths.flatMap { HTTPBody.stream(Pieces([]), length: $0).segments }
         let error = await failure(HTTPBody(segments: segments, headers: [:]))
@@ -105,7 +105,7 @@ import Testing
         #expect(error?.kind == .invalidRequest && error?.underlying as? Rejected == Rejected())
     }
 
-    @Test("a sequence that is cancelled by someone else is a failure, no drop")
+    @Test("a sequence that other code cancels is a failure, not a drop")
     func cancelledElsewhere() async throws {
         let error = await failure(.stream(Pieces { _ in throw CancellationError() }))
         #expect(error?.kind == .invalidRequest && error?.underlying is CancellationError)
@@ -136,7 +136,7 @@ import Testing
         #expect(try await first.next(upTo: 100).count == 6)
     }
 
-    @Test("a reader that waits for nobody refuses a sequence")
+    @Test("a reader that never waits rejects a sequence")
     func synchronous() async throws {
         let body = try await HTTPBody(
             segments: [.data(Data("ab".utf8))] + HTTPBody.stream(Pieces([Data("c".utf8)])).segments, headers: [:]
@@ -147,7 +147,7 @@ import Testing
         #expect(try await reader.next(upTo: 10) == Data("c".utf8))
     }
 
-    @Test("a reader that is cancelled returns at once, and so does the sequence that waits")
+    @Test("a reader that is canceled returns immediately, and so does the sequence that waits")
     func cancelled() async throws {
         let never = DeafGate(), waits = TestGate()
         let pieces = Pieces { _ in
@@ -179,7 +179,7 @@ import Testing
         await ended.wait()
     }
 
-    @Test("cancelling at any moment loses nothing and hangs nobody")
+    @Test("canceling at any moment loses nothing and hangs nobody")
     func anyMoment() async throws {
         let generator = Lock(SeededGenerator(seed: 14))
         for _ in 0..<300 {

@@ -8,9 +8,10 @@ import Testing
 @Suite(.inTurn) struct ErrorDescriptionTests {
     static let cases: [(@Sendable (NessError.Context) -> NessError, String)] = [
         ({ .invalidRequest($0) }, "invalid request"), ({ .offline($0) }, "offline"), ({ .cannotConnect($0) }, "cannot connect"),
-        ({ .timedOut($0) }, "timed out"), ({ .dropped($0) }, "dropped"), ({ .tls($0) }, "no secure connection"),
+        ({ .timedOut($0) }, "timed out"), ({ .dropped($0) }, "dropped"), ({ .tls($0) }, "TLS failed"),
         ({ .connectionLost($0) }, "connection lost"), ({ .truncated($0) }, "truncated response"),
-        ({ .malformedResponse($0) }, "malformed response"), ({ .validation($0) }, "not valid"), ({ .decoding($0) }, "not decodable"),
+        ({ .malformedResponse($0) }, "malformed response"), ({ .validation($0) }, "validation failed"),
+        ({ .decoding($0) }, "decoding failed"),
         ({ .redirect($0) }, "redirect not followed"), ({ .responseTooLarge($0) }, "response too large"),
     ]
 
@@ -73,7 +74,7 @@ import Testing
     func real() async throws {
         try await withServer({ _ in .text("it broke", status: 500) }) { server, ness in
             let text = await ness.httpRequest(.delete, withUrl: "things/1").validate(statusCode: 200).dataRequest().nessError()?.description
-            #expect(text == "DELETE \(server.url)/things/1 → 500 \"it broke\": not valid: the status is 500, not 200")
+            #expect(text == "DELETE \(server.url)/things/1 → 500 \"it broke\": validation failed: status 500, expected 200")
         }
     }
 
@@ -84,10 +85,10 @@ import Testing
         #expect(text?.hasPrefix("GET \(base)/things/1: cannot connect: ") == true, "\(text ?? "")")
     }
 
-    @Test("all ways to print an error give the same text")
+    @Test("all ways to print an error give the same string")
     func ways() throws {
         let error = NessError.tls(NessError.Context(request: try request(), reason: "expired"))
-        let text = "PUT http://host.test/path?page=1: no secure connection: expired"
+        let text = "PUT http://host.test/path?page=1: TLS failed: expired"
         #expect(error.description == text)
         #expect(String(describing: error) == text)
         #expect(String(reflecting: error) == text)

@@ -103,7 +103,7 @@ import Testing
         #expect(one != other)
     }
 
-    @Test("an error has its cause, its status if there was one, and a text, and differs from a drop", .covers("ION-47"))
+    @Test("an error has its cause, its status if there was one, and a description, and differs from a drop", .covers("ION-47"))
     func errors() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/lost") { _ in .failure(TransportError(.connectionLost, "gone", underlying: Rejected(name: "cause"))) }
@@ -123,7 +123,7 @@ import Testing
         for error in [lost, refused] { if case .dropped = error { Issue.record("\(error)") } }
     }
 
-    @Test("an error has status, response, body and its JSON, and describes the request and the answer", .covers("PMH-60"))
+    @Test("an error has status, response, body and its JSON, and describes the request and the response", .covers("PMH-60"))
     func errorCases() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/refused") { _ in .json(["error": "no cats"], status: 422) }
@@ -172,7 +172,7 @@ import Testing
         await #expect(throws: Rejected()) { _ = try await rig.ness.httpRequest(withUrl: "hook").dataRequest().value }
     }
 
-    @Test("a foreign error with the code -999 is no drop", .covers("BI-21")) func aForeignError() async throws {
+    @Test("an error with the code -999 from another domain is not a drop", .covers("BI-21")) func aForeignError() async throws {
         let foreign = NSError(domain: "foreign", code: -999)
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
         let rig = Rig { $0.loaders = [.loader { _, _ in throw foreign }] }

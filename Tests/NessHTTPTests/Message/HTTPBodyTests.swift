@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn(.withoutSockets)) struct HTTPBodyTests {
-    @Test("a body of bytes has no header fields of its own", .covers("HIS-05"))
+    @Test("a body of bytes has no header fields", .covers("HIS-05"))
     func bytes() {
         let body = HTTPBody(Data([0, 255, 13, 10]))
         #expect(body.data == Data([0, 255, 13, 10]))

@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("of many fields those go whose names are among many, in any case")
+    @Test("removing many names removes all their fields, in any case")
     func many() {
         let count = 1_000
         var fields = HTTPHeaders(), connection = HTTPHeaders()

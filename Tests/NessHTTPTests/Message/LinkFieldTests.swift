@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "a field without a next link, or with a broken one, has none",
+        "a field without a next link, or with a malformed one, gives no link",
         arguments: [
             "", "<", "<>", "</2>", "</2; rel=next", "</2>; rel=prev", "</2>; rel=prev; rel=next", "</2>; rev=next",
             "</2>; rel=\"nextpage\"",

@@ -149,7 +149,7 @@ import Testing
         },
     ]
 
-    @Test("a secret that the request sent is masked wherever a text repeats it", arguments: senders.keys.sorted())
+    @Test("a secret that the request sent is masked wherever a string repeats it", arguments: senders.keys.sorted())
     func repeated(sender: String) throws {
         var request = HTTPRequest(.post, url: try #require(URL(string: "http://h.test/")))
         let send = try #require(Self.senders[sender])
@@ -226,7 +226,7 @@ import Testing
     // MARK: texts of other kinds
 
     @Test(
-        "a text of another kind with a secret name is not shown, only its type and length",
+        "a body of another content type with a secret name is not shown, only its type and length",
         arguments: [
             ("<p>Your password is hunter2</p>", "text/html; charset=utf-8", "(text/html, 31 bytes, not shown)"),
             ("token hunter2", nil, "(13 bytes, not shown)"), ("user,pass%77ord\nme,hunter2", "text/csv", "(text/csv, 26 bytes, not shown)"),
@@ -255,7 +255,7 @@ import Testing
         #expect(Redactor().redacted(text: text) == text.replacing("token: hunter2", with: "<redacted>"))
     }
 
-    @Test("the default headers of a configuration hide the fields that it names, in whatever order they were set")
+    @Test("the default headers of a configuration hide the fields that it names, in any order of setters")
     func configuration() {
         let first = Ness {
             $0.secretNames = ["X-Patient"]

@@ -30,7 +30,7 @@ import Testing
         #expect(try response([:]).retryAfter == nil)
     }
 
-    @Test("a response and a failed request tell the wait that the server asks for")
+    @Test("a response and a failed request report the delay that the server requests")
     func wire() async throws {
         try await withServer({ _ in .text("later", status: 429, headers: ["Retry-After": "30"]) }) { _, ness in
             let request = ness.httpRequest(withUrl: "x")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("the error of an open circuit breaker tells the time that is left, and zero while the breaker probes the host")
+    @Test("the error of an open circuit breaker reports the remaining time, and zero while the breaker probes the host")
     func breaker() async throws {
         let rig = Rig(advances: false) {
             $0.circuitBreaker = CircuitBreakerLimit(minimumRequests: 1, openDuration: .seconds(30))
@@ -66,7 +66,7 @@ import Testing
         #expect(await wait() == .seconds(30))
     }
 
-    @Test("other errors have no wait")
+    @Test("other errors report no delay")
     func none() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .failure(.cannotConnect) }

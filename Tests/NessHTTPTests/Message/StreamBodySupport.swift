@@ -9,7 +9,7 @@ struct Pieces: AsyncSequence, Sendable {
 
     /// Counts the requests for pieces.
     let asked = Tally()
-    /// Opens when the task that reads the sequence is cancelled while it waits for a piece.
+    /// Opens when the task that reads the sequence is canceled while it waits for a piece.
     let cancelled = TestGate()
     private let make: @Sendable (Int) async throws -> Data?
 
@@ -43,7 +43,7 @@ struct Pieces: AsyncSequence, Sendable {
     }
 }
 
-/// A gate that a task waits at without noticing that it is cancelled.
+/// A gate that a task waits at without noticing that it is canceled.
 final class DeafGate: Sendable {
     private let gate = TestGate()
 

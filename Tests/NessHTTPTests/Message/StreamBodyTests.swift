@@ -180,7 +180,7 @@ import Testing
 
     // MARK: ends in the middle
 
-    @Test("a drop ends the request at once, cancels the sequence and closes the connection, even if the sequence does not react")
+    @Test("a drop ends the request immediately, cancels the sequence and closes the connection, even if the sequence does not react")
     func dropWhileWaiting() async throws {
         let never = DeafGate(), waits = TestGate()
         let pieces = Pieces { number in
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test("the deadline and the idle timeout end a request whose sequence gives nothing", arguments: [true, false])
+    @Test("the deadline and the idle timeout end a request whose sequence produces nothing", arguments: [true, false])
     func timeout(byDeadline: Bool) async throws {
         let never = DeafGate(), waits = TestGate(), clock = ManualClock()
         let pieces = Pieces { _ in
@@ -256,7 +256,7 @@ import Testing
                 let promise = ness.httpRequest(.put, withUrl: "a").set(body: body).dataRequest()
                 await waits.wait()
                 await body.untilAwaited()
-                // The engine may note the bytes of the first piece late, and then begins the timeout again.
+                // The engine may note the bytes of the first piece late, and then starts the timeout again.
                 let time = Task { while await clock.waitUntil({ $0.sleeperCount > 0 }) { clock.advance(by: .seconds(60)) } }
                 let error = await promise.nessError()
                 time.cancel()
@@ -347,7 +347,7 @@ import Testing
     }
 
     @Test(
-        "a server that refuses a body before it has come has the answer, and the sequence is cancelled",
+        "a server that rejects a body before it has arrived determines the response, and the sequence is canceled",
         .enabled(if: !Engine.isURLSessionOnLinux), arguments: [0, 1, 100], [true, false])
     func earlyRefusal(pieceCount: Int, isLengthKnown: Bool) async throws {
         let never = DeafGate(), answers = TestGate()
@@ -375,7 +375,7 @@ import Testing
     }
 
     @Test(
-        "whatever a server does before it has read the body, the request ends, and is sent once",
+        "regardless of what a server does before it has read the body, the request ends, and is sent once",
         arguments: [
             [ConnectionStep.close], [.reset], [.receiveHead, .close], [.receiveHead, .reset], [.receive(bytes: 100_000), .reset],
             [.receiveHead, .send("HTTP/1.1 413 No\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig"), .close],
@@ -400,7 +400,7 @@ import Testing
         }
     }
 
-    @Test("a server that closes while the sequence gives nothing ends the request", .enabled(if: !Engine.isURLSessionOnLinux))
+    @Test("a server that closes while the sequence produces nothing ends the request", .enabled(if: !Engine.isURLSessionOnLinux))
     func closedWhileWaiting() async throws {
         let waits = TestGate(), never = DeafGate()
         let pieces = Pieces { number in

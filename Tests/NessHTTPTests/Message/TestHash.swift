@@ -1,7 +1,7 @@
 import Foundation
 
-/// MD5 (RFC 1321) and SHA-256 (FIPS 180-4) once more, slow and short: the library's own are checked against these, which take their constants
-/// from the formulas that define them.
+/// MD5 (RFC 1321) and SHA-256 (FIPS 180-4) once more, slow and short: the library's own are checked against these, which take their
+/// constants from the formulas that define them.
 enum TestHash {
     static func md5(_ data: Data) -> Data {
         let shifts: [[UInt32]] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]]

@@ -20,7 +20,7 @@ import Testing
         HTTPResponse(statusCode: statusCode, headers: headers, request: HTTPRequest(url: try url("http://x")))
     }
 
-    @Test("validators are asked in order, up to the first that refuses", .covers("ION-16", "ION-17"))
+    @Test("validators run in order, up to the first that rejects", .covers("ION-16", "ION-17"))
     func order() async throws {
         let log = Log<String>()
         try await withServer { _, ness in
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("a refusal without a reason names the validator", .covers("ION-16"))
+    @Test("a rejection without a reason names the validator", .covers("ION-16"))
     func noReason() async throws {
         try await withServer { _, ness in
             let error = await ness.httpRequest(withUrl: "x").validate(using: Noting(name: "a", log: Log(), verdict: .invalid))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("the error of a refusal contains the request, and the response with its body")
+    @Test("the error of a validation failure contains the request, and the response with its body")
     func holdsResponse() async throws {
         try await withServer({ _ in .text("gone away", status: 410, headers: ["X-Why": "age"]) }) { server, ness in
             let error = await ness.httpRequest(.delete, withUrl: "x").validate(statusCodes: 200..<300).dataRequest().nessError()
@@ -77,7 +77,7 @@ import Testing
 
     @Test("the reason names the status and the expected statuses")
     func statusReason() throws {
-        #expect(StatusCodeValidator(200).validate(for: try response(404)) == .invalidWithReason("the status is 404, not 200"))
+        #expect(StatusCodeValidator(200).validate(for: try response(404)) == .invalidWithReason("status 404, expected 200"))
     }
 
     @Test("a header validator ignores fields that it does not name")
@@ -115,10 +115,10 @@ import Testing
             guard case .invalidWithReason(let reason) = HeaderValidator(validation, wanted).validate(for: response) else { return "valid" }
             return reason
         }
-        #expect(try reason(.shouldContains, ["X": "1"]) == "the header X: 1 is missing")
-        #expect(try reason(.shouldMatch, ["a": "2"]) == "the header a: 2 has another value")
-        #expect(try reason(.shouldNotContains, ["A": "1"]) == "the header A: 1 is there")
-        #expect(try reason(.shouldNotContains, ["Set-Cookie": "s=hidden-cookie"]) == "the header Set-Cookie is there")
+        #expect(try reason(.shouldContains, ["X": "1"]) == "missing header, expected X: 1")
+        #expect(try reason(.shouldMatch, ["a": "2"]) == "wrong value of the header a, expected a: 2")
+        #expect(try reason(.shouldNotContains, ["A": "1"]) == "unexpected header A: 1")
+        #expect(try reason(.shouldNotContains, ["Set-Cookie": "s=hidden-cookie"]) == "unexpected header Set-Cookie")
     }
 
     @Test("validators see the header fields of a real server")
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(
-        "a validator's refusal is first offered to the control, and then fails data, upload and download with the reason",
+        "a validation failure first goes to the control, and then fails data, upload and download with the reason",
         .covers("ION-23"),
         arguments: 0..<3)
     func refusals(kind: Int) async throws {
@@ -179,7 +179,7 @@ import Testing
                 default: await builder.downloadRequest(forSavedLocation: file, with: control).nessError()
                 }
             #expect(error?.kind == .validation)
-            #expect(error?.context.reason == "the header X-State: good has another value")
+            #expect(error?.context.reason == "wrong value of the header X-State, expected X-State: good")
             #expect(error?.context.attempts == 2 && rig.mock.requests.count == 2)
             #expect(control.asked.entries.map(\.number) == [1, 2])
             #expect(try String(contentsOf: file, encoding: .utf8) == "file")

@@ -18,7 +18,7 @@ import Testing
         return Call(.success(request), CallPolicies(choices), observers: observers, clock: PipelineClock(clock))
     }
 
-    @Test("a pause before the request begins holds the deadline back until the resume")
+    @Test("a pause before the request starts holds the deadline back until the resume")
     func pauseBeforeBegin() throws {
         let call = try call()
         call.pause()
@@ -37,7 +37,7 @@ import Testing
         func requestDidResume(_ request: HTTPRequest) { events.withLock { $0.append("resume") } }
     }
 
-    @Test("observers hear of the start before a pause, also if the pause comes before the request begins")
+    @Test("observers receive the start before the pause, even if the request is paused before it starts")
     func orderOfEvents() throws {
         let order = Order(), call = try call([order])
         call.pause()

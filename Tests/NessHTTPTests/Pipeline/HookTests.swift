@@ -143,7 +143,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a request that is dropped while its hook waits ends at once, and is not sent again")
+    @Test("a request that is dropped while its hook waits ends immediately, and is not sent again")
     func dropped() async throws {
         let reached = TestGate(), left = TestGate()
         let rig = Rig(onUnmatched: .reply(.status(401))) {
@@ -165,7 +165,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a one-line closure can answer a request")
+    @Test("a one-line closure can return a response")
     func answering() async throws {
         let rig = Rig { $0.loaders = [.loader { request, _ in HTTPResponse(statusCode: 299, request: request) }] }
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 299)

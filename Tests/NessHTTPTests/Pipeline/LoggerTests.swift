@@ -22,10 +22,10 @@ import Testing
         _ = await builder.dataRequest().nessError()
         #expect(
             log.entries == [
-                "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 503 (no body): not valid: the status is 503, not 200;"
+                "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 503 (no body): validation failed: status 503, expected 200;"
                     + " attempt 2 follows after 0.000 s",
                 "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 200 (2 attempts, 1.250 s, 0 bytes sent, 5 received)",
-                "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 404 (no body): not valid: the status is 404, not 200"
+                "GET https://mock.test/x?token=<redacted>&q=1 \u{2192} 404 (no body): validation failed: status 404, expected 200"
                     + " (1 attempt, 0.000 s, 0 bytes sent, 0 received)",
             ])
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(log.entries.dropFirst(expected.count).allSatisfy { $0 == .debug || $0 == .info })
     }
 
-    @Test("the full log shows as much of a body as it is asked for", arguments: [(0, "5 bytes"), (3, "hel\u{2026}"), (5, "hello")])
+    @Test("the full log shows a body up to the configured length", arguments: [(0, "5 bytes"), (3, "hel\u{2026}"), (5, "hello")])
     func bodyLimit(_ limit: Int, _ shown: String) async throws {
         let log = Log<String>()
         let rig = Rig { $0.observers = [RequestLogger(.full, bodyLimit: limit) { log.add($0) }] }

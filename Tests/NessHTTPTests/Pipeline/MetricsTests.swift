@@ -126,7 +126,7 @@ import Testing
         for (index, promise) in promises.enumerated() where index % 3 == 0 { promise.drop() }
         for promise in promises { _ = try? await promise.value }
         await rig.ness.reset()
-        // A dropped one that had begun tells its end a moment after.
+        // A dropped one that had started tells its end a moment after.
         while counts.entries.last != 0 { await counts.wait(for: counts.entries.count + 1) }
         let seen = [0] + counts.entries
         #expect(zip(seen, seen.dropFirst()).allSatisfy { abs($0 - $1) == 1 && $1 >= 0 })

@@ -110,7 +110,7 @@ import Testing
         ness.withLock { $0 = nil }
     }
 
-    @Test("an observer may send requests, each with its own start and end", .covers("BA-03", "BA-07"))
+    @Test("an observer may send requests, each of which starts and ends once", .covers("BA-03", "BA-07"))
     func sending() async throws {
         let ness = Lock<Ness?>(nil)
         let recorder = Recorder()
@@ -135,7 +135,9 @@ import Testing
         ness.withLock { $0 = nil }
     }
 
-    @Test("the first observer that refuses a response is the last one asked; all observers get all other events", .covers("C14", "ABS-11"))
+    @Test(
+        "after the first observer that rejects a response, no other judges it; all observers get all other events", .covers("C14", "ABS-11")
+    )
     func vetoes() async {
         let first = Recorder("1 ")
         let second = Recorder("2 ", refusing: { _ in .invalidWithReason("the second minds") })
@@ -161,7 +163,7 @@ import Testing
         #expect(third.events == (ObserverTests.answered(200).dropLast() + end).map { "3 \($0)" })
     }
 
-    @Test("an observer's refusal is a failed attempt, which a control may retry; without a reason the error names the observer")
+    @Test("an observer's rejection is a failed attempt, which a control may retry; without a reason the error names the observer")
     func vetoAndRetry() async throws {
         let recorder = Recorder(refusing: { $0.headers["Stale"] == nil ? .valid : .invalid })
         let rig = ObserverTests.rig([recorder])

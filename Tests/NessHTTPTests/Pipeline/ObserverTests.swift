@@ -95,7 +95,7 @@ import Testing
         #expect(recorder.events == Self.sent + ["failure \(kind)"] + Self.ended)
     }
 
-    @Test("a response that is refused, too large or cannot be decoded is reported in order", .covers("ABS-09", "ABS-10"))
+    @Test("a response that is rejected, too large or cannot be decoded is reported in order", .covers("ABS-09", "ABS-10"))
     func refused() async {
         let recorder = Recorder()
         let rig = Self.rig([recorder]) { $0.maximumResponseBytes = 10 }
@@ -229,7 +229,7 @@ import Testing
         await gone.wait()
     }
 
-    @Test("a request that is sent again after its end has a start and an end of its own", .covers("ABS-17"))
+    @Test("a request that is sent again after its end starts and ends again", .covers("ABS-17"))
     func secondCycle() async throws {
         let recorder = Recorder()
         let rig = ObserverTests.rig([recorder])

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("a loader may answer itself, and its response is validated")
+    @Test("a loader may return its own response, which is validated")
     func answers() async throws {
         let loader = ClosureLoader { request, _ in Self.response("from the loader", status: 404, to: request) }
         try await withServer(configure: { $0.loaders = [loader] }) { server, ness in
@@ -247,7 +247,7 @@ import Testing
         #expect(log.entries.suffix(3) == ["inner: timedOut", "outer: timedOut", "caller"])
     }
 
-    @Test("a handler for drops that is added after the drop runs at once, for a caller or a loader", .covers("HIS-23"))
+    @Test("a handler for drops that is added after the drop runs immediately, for a caller or a loader", .covers("HIS-23"))
     func lateHandlers() async throws {
         let reached = TestGate(), go = TestGate(), told = Log<Bool>()
         let rig = Rig(onUnmatched: .reply(.status(200))) {

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test("the four places stand in one order, and the request's own loaders follow the manager's at each")
+    @Test("the four places have a fixed order, and the request's own loaders follow the manager's at each")
     func places() async throws {
         let log = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in

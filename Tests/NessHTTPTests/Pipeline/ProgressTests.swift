@@ -118,7 +118,7 @@ import Testing
         #expect(promise.progress.completedBytes == 0)
     }
 
-    @Test("a late listener gets the last value; a late sequence too, and ends")
+    @Test("a late listener gets the last value; a late sequence gets it and ends")
     func late() async throws {
         let (ness, _) = paced(3)
         let promise = ness.httpRequest(withUrl: "a").dataRequest()
@@ -159,7 +159,7 @@ import Testing
         #expect(result.responseData.count == 2)
     }
 
-    @Test("a file that became shorter during its upload ends at its own length")
+    @Test("an upload of a file that became shorter ends at the shorter length")
     func shorter() async throws {
         let long = FileServer(content: patternedData(300_000)), short = FileServer(content: patternedData(10), tag: "\"v2\"")
         try await withDownloads { number, request in
@@ -205,7 +205,7 @@ import Testing
         #expect(promise.status.text == "completed 200")
     }
 
-    @Test("cancelling Foundation's Progress drops the request; pausing and resuming it pauses and resumes a download")
+    @Test("canceling Foundation's Progress drops the request; pausing and resuming it pauses and resumes a download")
     func foundationControls() async throws {
         let server = FileServer(content: patternedData(300_000))
         try await withDownloads { number, request in
@@ -244,7 +244,7 @@ import Testing
         #expect(TransferProgress(completedBytes: 1, totalBytes: 2, bytesPerSecond: .nan).estimatedTimeRemaining == nil)
     }
 
-    @Test("later listeners still see the end if a loader goes on after the drop, and nothing is sent")
+    @Test("later listeners still see the end if a loader continues after the drop, and nothing is sent")
     func lateExchange() async {
         let reached = TestGate(), goOn = TestGate(), gone = TestGate()
         let rig = Rig {

@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("a request ends also when its manager is released", .covers("PMH-06"))
+    @Test("a request ends even when its manager is released", .covers("PMH-06"))
     func releasedManager() async throws {
         let received = TestGate(), go = TestGate()
         let server = try await TestServer.start { _ in
@@ -132,7 +132,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("200 concurrent requests each get their own answer")
+    @Test("200 concurrent requests each get their own response")
     func concurrent() async throws {
         try await withServer({ .text($0.target) }) { server, ness in
             let promises = (0..<200).map { ness.httpRequest(withUrl: "\($0)").dataRequest() }
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(
-        "data, upload and download requests begin when they are made, each with its own retries, even if nobody keeps them",
+        "data, upload and download requests start when they are made, each with its own retries, even if nobody keeps them",
         .covers("ION-15"))
     func unkeptOfEachKind() async throws {
         try await withFolder { folder in

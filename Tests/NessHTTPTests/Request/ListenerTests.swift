@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "an error that a closure throws for the head ends the request at once, closes the connection, and is the promise's error",
+        "an error that a closure throws for the head ends the request immediately, closes the connection, and is the promise's error",
         arguments: 0..<4)
     func drop(way: Int) async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nETag: \"1\"\r\n\r\na"
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("the measurements of a request are heard at its end, with its outcome and its attempts", arguments: [200, 404])
+    @Test("the measurements of a request are reported at its end, with its outcome and its attempts", arguments: [200, 404])
     func metrics(_ last: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(last)])
@@ -94,7 +94,7 @@ import Testing
         #expect(failures.log.entries == ["TooLong()"])
     }
 
-    @Test("heads of redirects and of each attempt are heard, and their order is that of the exchanges")
+    @Test("heads of redirects and of each attempt are reported, in the order of the exchanges")
     func everyExchange() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/1", replies: [.status(503), .status(302, headers: ["Location": "/2"])])
@@ -105,7 +105,7 @@ import Testing
         #expect(heard.entries == ["/1 503", "/1 302", "/2 200"])
     }
 
-    @Test("a caller who joins a shared exchange late hears of its head, and may leave it alone")
+    @Test("a caller who joins a shared exchange late receives its head, and may leave the exchange")
     func shared() async throws {
         let gate = TestGate(), first = Log<Int>(), second = Log<Int>()
         let ness = ness(gate)
@@ -121,7 +121,7 @@ import Testing
         #expect(try await begun.value.message.text == "ab")
     }
 
-    @Test("a response from the cache has no head on the wire; a dropped request is not heard of again")
+    @Test("a response from the cache reports no head; a dropped request reports nothing more")
     func nothing() async throws {
         let rig = Rig { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
         rig.mock.on(.get, "/x") { _ in .text("a", headers: ["Cache-Control": "max-age=60"]) }
@@ -147,7 +147,7 @@ import Testing
     }
 
     #if os(Linux)
-    @Test("over libcurl early hints are heard before the server sends its response")
+    @Test("over libcurl early hints are reported before the server sends its response")
     func earlyHints() async throws {
         let isHinted = TestGate()
         let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n"
@@ -161,7 +161,7 @@ import Testing
     }
     #endif
 
-    @Test("every listener runs on the queue that is named, also after the end of the request")
+    @Test("every listener runs on the queue that is named, even after the end of the request")
     func queues() async throws {
         let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>(), heard = Log<String>()
         queue.setSpecific(key: key, value: true)
@@ -199,7 +199,7 @@ import Testing
         #expect(bar.fractions.count >= 3)
     }
 
-    @Test("an error of onHead on a queue ends the request, and no further closure hears of that head")
+    @Test("an error of onHead on a queue ends the request, and no further closure receives that head")
     func headOnQueue() async throws {
         let queue = DispatchQueue(label: "test"), heard = Log<Int>(), gate = TestGate()
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .wait(gate)]) }) { _, ness in

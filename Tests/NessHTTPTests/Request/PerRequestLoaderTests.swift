@@ -32,7 +32,7 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { $0.headers["Authorization"] == "Bearer t" })
     }
 
-    @Test("a request's loader may answer itself, send several requests, and throw")
+    @Test("a request's loader may return a response, send several requests, and throw")
     func freedom() async throws {
         struct Answer: HTTPLoader {
             func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(
-        "a request without cookies sends and stores none, also on redirects, and shares no exchange with one that has them",
+        "a request without cookies sends and stores no cookies, even on redirects, and shares no exchange with one that has them",
         .covers("PMH-26"))
     func cookies() async throws {
         let jar = CookieJar(), arrived = Tally(), go = TestGate()

@@ -15,7 +15,8 @@ import Testing
         }
     }
 
-    @Test("a request begins with a text, a URL or a custom type, and with GET by default; parameters are added to each", .covers("ION-05"))
+    @Test(
+        "a request starts with a string, a URL or a custom type, and with GET by default; parameters are added to each", .covers("ION-05"))
     func beginnings() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), address = try url("https://mock.test/b")
         let builders = [
@@ -31,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "a request of each method begins with a text or a URL; an invalid one fails when it is sent", .covers("PMH-20"),
+        "a request of each method starts with a string or a URL; an invalid one fails when it is sent", .covers("PMH-20"),
         arguments: [HTTPMethod.get, .delete, .post, .put, .patch])
     func beginningsOfEachMethod(method: HTTPMethod) async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))

@@ -35,7 +35,7 @@ import Testing
         #expect(mocked.text == "mocked" && rig.mock.requests.count == 2)
     }
 
-    @Test("a chain ends in a response, a text, bytes, a decoded value or a custom model, and can start from them", .covers("ABS-33"))
+    @Test("a chain ends in a response, a string, bytes, a decoded value or a custom model, and can start from them", .covers("ABS-33"))
     func ends() async throws {
         let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
         let chain = rig.ness.httpRequest(withUrl: "x"),

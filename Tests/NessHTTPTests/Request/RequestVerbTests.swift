@@ -7,7 +7,7 @@ import Testing
 
 /// The short forms: a method for each verb, one header field, a credential and a retry control of one request.
 @Suite(.inTurn) struct RequestVerbTests {
-    @Test("a manager has a method for each common verb, which takes a text, a URL or URL components")
+    @Test("a manager has a method for each common verb, which takes a string, a URL or URL components")
     func verbs() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), address = try url("https://mock.test/b?q=1")
         let components = try #require(URLComponents(string: "c?d=e%20f"))
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "a value in a path stays one segment, whatever it contains",
+        "any value in a path stays one segment",
         arguments: [
             ("7", "7"), ("../admin", "..%2Fadmin"), ("%2e%2e/", "%252e%252e%2F"), ("//evil.test/x", "%2F%2Fevil.test%2Fx"),
             ("a?b#c", "a%3Fb%23c"),
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("a segment that would lead to another path is refused before anything is sent", arguments: ["", ".", ".."])
+    @Test("a segment that would lead to another path is rejected before anything is sent", arguments: ["", ".", ".."])
     func refusedSegments(value: String) async {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         for builder in [rig.ness.get("users", value), rig.ness.delete("users", 1, value, "x")] {
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("a QUERY leaves the cache as it is, and is not answered from it")
+    @Test("a QUERY neither changes nor uses the cache")
     func queryAndCache() async throws {
         let rig = Rig { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
         rig.mock.on(.get, "/x") { _ in .text("got", headers: ["Cache-Control": "max-age=60"]) }
@@ -131,7 +131,7 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { !$0.headers.description.contains("s3cret") })
     }
 
-    @Test("a builder's own retry control is used unless the call gives one, and is asked about a POST, too")
+    @Test("a builder's own retry control is used unless the call gives one, even for a POST")
     func retry() async throws {
         let rig = Rig(onUnmatched: .reply(.status(503))) { $0.retryControl = CounterRetryControl(maxRetryCount: 5) }
         func attempts(_ builder: RequestBuilder, with control: (any RetryControl)? = nil) async throws -> Int {

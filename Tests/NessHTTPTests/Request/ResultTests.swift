@@ -108,7 +108,7 @@ import Testing
         let text = try #require(good.outcome).map(\.message.text)
         #expect(try text.get() == "4")
         #expect("\(try #require(good.outcome))".contains("GET https://mock.test/good \u{2192} 200 \"4\""))
-        #expect("\(try #require(lost.outcome))".contains("GET https://mock.test/lost: offline: there is no network"))
+        #expect("\(try #require(lost.outcome))".contains("GET https://mock.test/lost: offline: no network is available"))
         #expect((try? lost.outcome?.map(\.message.text).get()) ?? "none" == "none")
         #expect(throws: Rejected()) { try text.flatMap { _ in Result<Int, any Error>.failure(Rejected()) }.get() }
     }
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(
-        "a refused response is a failure with status and reason, and success handlers never run", .covers("BI-01"),
+        "a rejected response is a failure with status and reason, and success handlers never run", .covers("BI-01"),
         arguments: [HTTPMethod.get, .post])
     func refusedResponse(method: HTTPMethod) async throws {
         try await withServer({ _ in .text("broken", status: 500) }) { _, ness in
@@ -141,7 +141,7 @@ import Testing
             #expect(log.entries == ["handle"])
             #expect(error?.kind == .validation)
             #expect(error?.response?.statusCode == 500)
-            #expect(error?.context.reason == "the status is 500, not 200..<300")
+            #expect(error?.context.reason == "status 500, expected 200..<300")
             #expect(promise.result == nil)
         }
     }
@@ -265,7 +265,7 @@ import Testing
         #expect(rig.mock.requests.first?.headers["Accept"]?.contains("application/json") == true)
     }
 
-    @Test("each typed form refuses a Content-Type that is not JSON, unless the check is off, and keeps the body", arguments: 0..<5)
+    @Test("each typed form rejects a Content-Type that is not JSON, unless the check is off, and keeps the body", arguments: 0..<5)
     func contentType(way: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .text("<html>") }
@@ -384,7 +384,7 @@ import Testing
 
     // MARK: streams
 
-    @Test("the error of a refused event stream contains the response's body", arguments: [200, 500])
+    @Test("the error of a rejected event stream contains the response's body", arguments: [200, 500])
     func refusedEvents(status: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in .text("<html>down</html>", status: status) }
@@ -427,7 +427,7 @@ import Testing
         return rig
     }
 
-    @Test("an awaited response is a result whatever its status is, unless a validator refuses it")
+    @Test("an awaited response of any status is a result, unless a validator rejects it")
     func awaitedResponse() async throws {
         let request = rig(.text("no", status: 404)).ness.httpRequest(withUrl: "x")
         #expect(try await request.response().statusCode == 404)
@@ -464,7 +464,7 @@ import Testing
     }
 
     @Test(
-        "String and Data are the body itself in every typed form, whatever the Content-Type is",
+        "String and Data are the body itself in every typed form, regardless of the Content-Type",
         arguments: ["text/html", "application/json"])
     func stringsAndData(type: String) async throws {
         let rig = rig(.data(Data("\"a\"".utf8), contentType: type)) { $0.decodingErrors = APIProblem.self }
@@ -490,7 +490,7 @@ import Testing
         #expect(try await full.decoded(as: String?.self) == "a")
     }
 
-    @Test("the API's own error is decoded for a text, too")
+    @Test("the API's own error is decoded even if the result is a string")
     func apiError() async throws {
         let problem = rig(.json(["title": "no cat"], status: 404)) { $0.decodingErrors = APIProblem.self }
         let error = await #expect(throws: NessError.self) { _ = try await problem.ness.httpRequest(withUrl: "x").text() }
@@ -542,7 +542,7 @@ import Testing
 
     // MARK: cancellation
 
-    @Test("cancelling the task of each awaited form drops the request on the wire", arguments: 0..<6)
+    @Test("canceling the task of each awaited form drops the request on the wire", arguments: 0..<6)
     func cancellation(form: Int) async throws {
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na"), .stall]) }) { server, ness in
             let request = ness.httpRequest(withUrl: "x")

@@ -162,7 +162,7 @@ import Testing
             let error = await request.dataRequest(decoding: User.self).nessError()
             #expect(error?.kind == .validation)
             let found = String(type?.prefix { $0 != ";" } ?? "")
-            #expect(error?.context.reason.contains("the Content-Type is \(found), not application/json") == true)
+            #expect(error?.context.reason.contains("Content-Type \(found), expected application/json") == true)
             #expect(error?.context.reason.contains("User") == true)
             #expect(error?.response?.text == #"{"id":1,"name":"a"}"#)
         }
@@ -202,7 +202,7 @@ import Testing
 
     // MARK: decoding
 
-    @Test("a status other than 2xx is refused, and the error holds the body", arguments: [199, 300])
+    @Test("a status other than 2xx is rejected, and the error holds the body", arguments: [199, 300])
     func status(status: Int) async throws {
         let transport = FakeTransport { _, receive in
             try await receive(.head(statusCode: status, headers: [:]))
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test("the caller's validators run too")
+    @Test("the caller's validators run")
     func validators() async throws {
         try await withServer({ _ in reply(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in
             let error = await ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(decoding: User.self).nessError()
@@ -287,7 +287,7 @@ import Testing
     }
 
     @Test(
-        "a parser makes any type of a 2xx, also of an empty 204, for any Content-Type; its error is the request's error", .covers("PMH-53"))
+        "a parser makes any type of a 2xx, even of an empty 204, for any Content-Type; its error is the request's error", .covers("PMH-53"))
     func parsers() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/:status") { request in

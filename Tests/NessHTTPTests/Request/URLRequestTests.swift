@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// Requests that begin as a `URLRequest`.
+/// Requests that start as a `URLRequest`.
 @Suite(.inTurn) struct URLRequestTests {
     @Test("method, URL, header fields, body and timeout of a URLRequest are sent, with the manager's settings")
     func carriedOver() async throws {
@@ -40,7 +40,8 @@ import FoundationNetworking
         #expect(!forbidding[AllowsCellularAccess.self])
     }
 
-    @Test("a timeout of a URLRequest that is no duration is none, or is refused", arguments: [.infinity, 1e300, -1, 0, .nan] as [Double])
+    @Test(
+        "a timeout of a URLRequest that is not a duration is ignored or rejected", arguments: [.infinity, 1e300, -1, 0, .nan] as [Double])
     func timeouts(seconds: Double) async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         var old = URLRequest(url: try url("https://mock.test/x"))

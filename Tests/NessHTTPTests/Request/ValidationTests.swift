@@ -34,7 +34,7 @@ import Testing
         _ = try await rig.ness.httpRequest(withUrl: "x").validate(contentTypes: ["text/plain", "*/*"]).dataRequest().value
     }
 
-    @Test("a response without content has no type to check; other content without a type is refused", arguments: [204, 205, 304, 200])
+    @Test("a response without content has no type to check; other content without a type is rejected", arguments: [204, 205, 304, 200])
     func noContent(status: Int) async throws {
         let transport = FakeTransport { request, receive in
             let length: HTTPHeaders = request.url.path == "/zero" ? ["Content-Length": "0"] : [:]
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "the error that a closure throws is the cause of the refusal, for data, downloads and streams",
+        "the error that a closure throws is the cause of the validation failure, for data, downloads and streams",
         arguments: ["data", "file", "stream"])
     func closure(kind: String) async throws {
         let rig = rig(.text("body", headers: ["API-Version": "1"]))
@@ -95,7 +95,7 @@ import Testing
         #expect(closure?.underlying is APIProblem)
     }
 
-    @Test("a retry control is asked about the refusal of a closure")
+    @Test("a retry control decides about the rejection of a closure")
     func retry() async throws {
         let rig = rig(.text("a"))
         let tally = Tally()
@@ -104,7 +104,7 @@ import Testing
         #expect(result.message.text == "a" && rig.mock.requests.count == 2)
     }
 
-    @Test("an observer's verdict may bring an error, too")
+    @Test("an observer's verdict may hold an error")
     func observer() async throws {
         struct Strict: RequestObserver {
             func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
@@ -115,7 +115,7 @@ import Testing
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.underlying as? TooOld == TooOld(version: "0"))
     }
 
-    @Test("verdicts are compared by their reasons and by the texts of their errors")
+    @Test("verdicts are compared by their reasons and by the descriptions of their errors")
     func verdicts() {
         let verdicts: [ResponseValidatorResult] = [
             .valid, .invalid, .invalidWithReason("a"), .invalidWithReason("b"), .invalidBecauseOf(TooOld(version: "a")),

@@ -40,7 +40,7 @@ import Testing
         let (pages, error) = await collect(rig.ness.pages(of: request, decoding: Page.self, next: .linkHeader))
         #expect(pages.flatMap(\.items) == [1, 2, 3, 4, 5] && error == nil)
         #expect(rig.mock.requests.map(\.url.query) == ["size=2", "page=2", "page=3"])
-        // Each loop begins anew.
+        // Each loop starts anew.
         let (results, _) = await collect(rig.ness.pages(of: request, next: .linkHeader))
         #expect(results.map(\.message.statusCode) == [200, 200, 200])
         #expect(rig.mock.requests.count == 6)
@@ -93,7 +93,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["X-Client"] } == ["1", "1"])
     }
 
-    @Test("a credential that was left behind does not come back when the links return to the first origin")
+    @Test("a credential that was left behind is not restored when the links return to the first origin")
     func wayBack() async throws {
         let rig = Rig()
         rig.mock.on(.get, "https://mock.test/list", replies: [Self.page([1], next: "https://other.test/x"), Self.page([3])])
@@ -117,7 +117,7 @@ import Testing
         #expect((error as? NessError)?.kind == .validation)
     }
 
-    @Test("a page that fails ends the paging with its error; a status other than 2xx is no page")
+    @Test("a page that fails ends the paging with its error; so does a status other than 2xx")
     func fails() async throws {
         for (reply, kind) in [(Reply.status(404), NessError.Kind.validation), (.failure(.connectionLost), .connectionLost)] {
             let rig = Rig()
@@ -155,7 +155,7 @@ import Testing
         #expect((error as? Rejected)?.name.contains("[1]") == true)
     }
 
-    @Test("cancelling the task of the loop drops the request in flight")
+    @Test("canceling the task of the loop drops the request in flight")
     func cancelled() async throws {
         let rig = Rig(), arrived = TestGate()
         rig.mock.on(.get, "/list") { _ in

@@ -37,7 +37,7 @@ import Testing
         #expect(rig.clock.sleeps == [.seconds(30), .seconds(30), .seconds(30)])
     }
 
-    @Test("polling ends with the error of a refused response, of a decoding failure, or of a drop", .covers("ABS-31"))
+    @Test("polling ends with the error of a rejected response, of a decoding failure, or of a drop", .covers("ABS-31"))
     func ends() async {
         for (reply, kind) in [
             (Reply.status(404), "validation"), (Reply.chunked([Data("?".utf8)], headers: ["Content-Type": "application/json"]), "decoding"),
@@ -100,7 +100,7 @@ import Testing
         #expect(rig.clock.sleeps.count == 4 && rig.clock.sleeperCount == 0)
     }
 
-    @Test("a cancelled task ends its polling at once, during a wait and during a request", .covers("BP-05"))
+    @Test("a canceled task ends its polling immediately, during a wait and during a request", .covers("BP-05"))
     func cancelling() async throws {
         let rig = Rig(advances: false)
         let reached = TestGate()

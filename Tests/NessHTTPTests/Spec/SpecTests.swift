@@ -40,7 +40,7 @@ import Testing
         #expect(mock.requests.first?.headers["X-Spec"] == "yes")
     }
 
-    @Test("a status that the spec refuses is an error with the response; a body that cannot be made sends nothing")
+    @Test("a status that the spec rejects is an error with the response; a body that cannot be made sends nothing")
     func failures() async {
         let mock = MockTransport()
         mock.on(.get, "/items/:id") { _ in .status(500) }

@@ -2,8 +2,8 @@
 import Glibc
 import Testing
 
-/// Lowers a limit of the process while a closure runs. The limit holds for all that the process does and starts, so a test that needs it has
-/// a process of its own.
+/// Lowers a limit of the process while a closure runs. The limit holds for all that the process does and starts, so a test that needs it
+/// has a process of its own.
 func withProcessLimit<Result>(_ kind: __rlimit_resource, _ limit: Int32, _ body: () async throws -> Result) async throws -> Result {
     let kind = __rlimit_resource_t(kind.rawValue)
     var before = rlimit()

@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("a request goes on without its manager, and can be dropped without it")
+    @Test("a request continues without its manager, and can still be dropped")
     func withoutManager() async throws {
         let answer = TestGate()
         try await serving({ request in

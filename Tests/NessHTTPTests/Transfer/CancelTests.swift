@@ -218,7 +218,7 @@ import Testing
                 await gate.wait()
                 promise.drop()
                 let ends = await witness.outcome()
-                // The value may have come before; then the handler that had not begun sees the drop.
+                // The value may have come before; then the handler that had not started sees the drop.
                 #expect(ends == ["dropped"] || ends == ["value"])
                 #expect(promise.isCompleted)
             }

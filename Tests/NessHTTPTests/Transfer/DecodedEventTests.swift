@@ -22,7 +22,7 @@ import Testing
         await #expect(throws: NessError.self) { for try await _ in events {} }
     }
 
-    @Test("the sequence ends at the given data, though the server holds the connection open, and closes it at once")
+    @Test("the sequence ends at the given data, though the server holds the connection open, and closes it immediately")
     func end() async throws {
         let begin = "data: {\"text\":\"a\"}\n\n: ping\n\ndata:\n\nevent: x\ndata: {\"text\":\ndata: \"b\"}\n\n"
         let text = begin + "data: [DONE]\n\ndata: {\"text\":\"c\"}\n\n"
@@ -91,7 +91,7 @@ import Testing
         #expect(rig.mock.requests.count == 2 && rig.clock.sleeps.isEmpty)
     }
 
-    @Test("a GET goes on after the last event")
+    @Test("a GET continues after the last event")
     func reconnects() async throws {
         let rig = Rig()
         rig.mock.on(
@@ -106,7 +106,7 @@ import Testing
         #expect(try await texts(none.ness.httpRequest(withUrl: "x").events(decoding: Chunk.self)).isEmpty)
     }
 
-    @Test("a retry control of the request is asked before the first event")
+    @Test("a retry control of the request applies before the first event")
     func retry() async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.status(529), .text("data: {\"text\":\"a\"}\n\n", headers: Self.type)])
@@ -114,7 +114,7 @@ import Testing
         #expect(try await texts(events) == ["a"])
     }
 
-    @Test("a refusal holds the API's error, of the type given or of the manager's, and the body")
+    @Test("a rejected response's error holds the API's error, of the type given or of the manager's, and the body")
     func refusals() async throws {
         struct Oops: Decodable, Error { let oops: String }
         let rig = Rig { $0.decodingErrors = APIProblem.self }
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("as results, data that cannot be decoded are an element, and the sequence goes on")
+    @Test("as results, data that cannot be decoded are an element, and the sequence continues")
     func results() async throws {
         try await withServer({ _ in .script([.send(Self.head + Self.bad), .stall]) }) { server, ness in
             var texts: [String] = []
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("leaving the loop and cancelling its task close the connection at once", arguments: [true, false])
+    @Test("leaving the loop and canceling its task close the connection immediately", arguments: [true, false])
     func stop(byCancel: Bool) async throws {
         try await withServer({ _ in .script([.send(Self.head + "data: {\"text\":\"a\"}\n\n"), .stall]) }) { server, ness in
             let first = TestGate()
@@ -214,7 +214,7 @@ import Testing
 
     // MARK: JSON lines
 
-    @Test("JSON lines can be results, too: a bad line is an element, and the lines after it follow")
+    @Test("JSON lines can be results: a bad line is an element, and the lines after it follow")
     func lines() async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x") { _ in .data(Data("{\"text\":\"a\"}\n\n{]\n{\"text\":\"b\"}".utf8), contentType: "application/x-ndjson") }

@@ -34,7 +34,7 @@ import Testing
         #expect(promise.status.text == "dropped")
     }
 
-    @Test("in a cancelled task an awaited request is dropped unsent, and a promise is sent")
+    @Test("in a canceled task an awaited request is dropped unsent, and a promise is sent")
     func cleanUp() async throws {
         let received = TestGate(), deleted = TestGate()
         try await withServer { request in
@@ -86,7 +86,7 @@ import Testing
         #expect(!ran.entries.contains("then"))
     }
 
-    @Test("cancelling the task that awaits the promise drops the request", .covers("FLX-20"))
+    @Test("canceling the task that awaits the promise drops the request", .covers("FLX-20"))
     func cancelledTask() async throws {
         let promise = try await drop { promise in
             let task = Task { try await promise.value }
@@ -103,7 +103,7 @@ import Testing
         let hold = ClosureLoader { request, next in
             defer { ended.open() }
             reached.open()
-            // Returns on cancellation; what follows runs in a task that was cancelled.
+            // Returns on cancellation; what follows runs in a task that was canceled.
             await TestGate().wait()
             do {
                 return try await next(request)
@@ -242,7 +242,7 @@ import Testing
         #expect(new.result?.message.text == "1")
     }
 
-    @Test("a request that is dropped several times, at once, ends once", .covers("BF-21", "BH-07", "BA-05"))
+    @Test("a request that is dropped several times concurrently ends once", .covers("BF-21", "BH-07", "BA-05"))
     func severalDrops() async throws {
         let rig = Rig(), never = TestGate()
         rig.mock.on(.get, "/x") { _ in

@@ -51,7 +51,7 @@ import Testing
         #expect(invalid.status.text == "error")
     }
 
-    @Test("a refused response is an error, not completed")
+    @Test("a rejected response is an error, not completed")
     func refused() async throws {
         try await withServer({ _ in .status(500) }) { _, ness in
             let promise = ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("sent bytes count in the fraction, too", .covers("ION-35"))
+    @Test("sent bytes count in the fraction", .covers("ION-35"))
     func sent() async throws {
         try await withServer({ _ in .text("1234") }) { _, ness in
             let promise = ness.httpRequest(.post, withUrl: "x").set(body: Data(count: 100_000)).dataRequest()
@@ -110,7 +110,7 @@ import Testing
         #expect(TransferProgress(completedBytes: completed, totalBytes: total).fractionCompleted == fraction)
     }
 
-    @Test("a POST is running while the server holds the answer")
+    @Test("a POST is running while the server delays the response")
     func postRunning() async throws {
         let received = TestGate(), answer = TestGate()
         try await withServer({ _ in
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("over a retry, a status is running, begins anew, and ends once", .covers("PMH-49"))
+    @Test("over a retry, a status is running, starts over, and ends once", .covers("PMH-49"))
     func statusOverRetry() async throws {
         let rig = Rig(advances: false), seen = Log<String>(), tally = Tally()
         let gates = [TestGate(), TestGate()]
@@ -153,7 +153,7 @@ import Testing
         #expect(seen.entries == ["running 0.0", "running 0.0", "completed 200"])
     }
 
-    @Test("a request is a handle with progress and a drop, also a typed one; an error takes precedence over a response", .covers("FLX-05"))
+    @Test("a request, even a typed one, has progress and can be dropped; an error takes precedence over a response", .covers("FLX-05"))
     func handles() async throws {
         let rig = Rig(), reached = Tally(), never = TestGate()
         rig.mock.on(.post, "/held") { _ in
@@ -183,7 +183,7 @@ import Testing
         #expect(await broken.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .connectionLost)
     }
 
-    @Test("progress is a fraction of the length, `nil` without one, for any status, also for a hook's request", .covers("FLX-24"))
+    @Test("progress is a fraction of the length, `nil` without one, for any status, even for a hook's request", .covers("FLX-24"))
     func progressOfEachResponse() async throws {
         let rig = Rig {
             $0.loaders = [

@@ -12,7 +12,7 @@ import Testing
 
     private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
 
-    @Test("a drop after the head ends the stream at once, discards unread bytes, closes the connection, and sets the status")
+    @Test("a drop after the head ends the stream immediately, discards unread bytes, closes the connection, and sets the status")
     func dropAfterHead() async throws {
         let body = TestGate()
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\nc\n"), .signal(body), .stall]) }) { server, ness in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("observers get the failure that the reader of a stream gets, also after the last byte", arguments: Reading.allCases)
+    @Test("observers get the failure that the reader of a stream gets, even after the last byte", arguments: Reading.allCases)
     func failureAboveTheBytes(reading: Reading) async throws {
         let recorder = ObserverTests.Recorder(), rig = Rig { $0.observers = [recorder] }
         rig.mock.on(.post, "/x", replies: [reading.body])
@@ -87,7 +87,7 @@ import Testing
         #expect(recorder.events.filter { $0 == "end" }.count == 1)
     }
 
-    @Test("observers see a drop, whatever error the caller gave, also when the whole body had arrived", arguments: [true, false])
+    @Test("observers see a drop, regardless of the error the caller gave, even when the whole body had arrived", arguments: [true, false])
     func dropWithReason(isWhole: Bool) async throws {
         let recorder = ObserverTests.Recorder(), rig = Rig { $0.observers = [recorder] }
         rig.mock.on(.get, "/x") { _ in .text("hello") }
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test("a part that nobody asked for is no success: not as text, not decoded, not in a stream, not for validate()")
+    @Test("an unrequested partial response is not a success: not as a string, not decoded, not in a stream, not for validate()")
     func unaskedPart() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("a negative limit of the response's length is refused before anything is sent") func negativeLimit() async {
+    @Test("a negative limit of the response's length is rejected before anything is sent") func negativeLimit() async {
         let rig = Rig { $0.maximumResponseBytes = -1 }
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
         #expect(rig.mock.requests.isEmpty)

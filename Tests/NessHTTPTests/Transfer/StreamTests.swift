@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("a full buffer holds its writer back, and the reader that makes room lets it go on, without losing or reordering a byte")
+    @Test("a full buffer holds its writer back, and a reader that makes room lets it continue, without losing or reordering a byte")
     func fullBuffer() async throws {
         let buffer = StreamBuffer(limit: 1_000), data = patternedData(50_000)
         let writer = Task {
@@ -200,7 +200,7 @@ import Testing
         #expect(read == data)
     }
 
-    @Test("a writer that waits for room goes on at once when the stream ends", arguments: ["cancel", "abandon", "finish"])
+    @Test("a writer that waits for room continues immediately when the stream ends", arguments: ["cancel", "abandon", "finish"])
     func waitingWriter(end: String) async throws {
         let buffer = StreamBuffer(limit: 10)
         try await buffer.write(Data(count: 10))
@@ -213,7 +213,7 @@ import Testing
         }
         if end == "cancel" {
             await #expect(throws: CancellationError.self) { try await writer.value }
-            // The piece of the cancelled writer is lost, and the next one is not.
+            // The piece of the canceled writer is lost, and the next one is not.
             #expect(!buffer.isWriterWaiting)
             #expect(try await buffer.next()?.count == 10)
             try await buffer.write(Data(count: 2))
@@ -263,7 +263,7 @@ import Testing
         #expect(order.entries.prefix(2) == [0, 2] && buffer.readerCount == 0)
     }
 
-    @Test("bytes that a cancelled reader leaves reach the next reader", arguments: 0..<100)
+    @Test("bytes that a canceled reader leaves reach the next reader", arguments: 0..<100)
     func aReaderThatIsCancelledInThatMoment(_ round: Int) async throws {
         let buffer = StreamBuffer()
         var readers = (0..<3).map { _ in Task { try await buffer.next() } }
@@ -273,7 +273,7 @@ import Testing
         for byte in 0..<2 { try await buffer.write(Data([UInt8(byte)])) }
         await cancelled
         var pieces = [try? await chosen.value]
-        // It was cancelled too late: there is one piece for two readers.
+        // It was canceled too late: there is one piece for two readers.
         if pieces != [nil] { buffer.finish(.success(())) }
         for reader in readers { pieces.append(try await reader.value) }
         #expect(Set(pieces.compactMap(\.self)) == [Data([0]), Data([1])])

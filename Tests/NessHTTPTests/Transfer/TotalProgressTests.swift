@@ -87,12 +87,12 @@ import Testing
         for await value in total.progressUpdates { values.append(value) }
         #expect(values.last?.completedBytes == 300 && values.last?.totalBytes == 300)
         #expect(await promises[2].nessError()?.kind == .connectionLost)
-        // A sequence that begins after the end has the last value.
+        // A sequence that starts after the end has the last value.
         for await value in total.progressUpdates { values.append(value) }
         #expect(values.last?.fractionCompleted == 1)
     }
 
-    @Test("requests of several types are added up, also if nothing keeps the total")
+    @Test("requests of several types are added up, even if nothing keeps the total")
     func types() async throws {
         let wire = Wire(["a": 100, "b": 200]), ness = wire.ness
         try await withFolder { folder in
@@ -120,7 +120,7 @@ import Testing
         #expect(total.makeFoundationProgress().totalUnitCount == 2)
     }
 
-    @Test("a request that is added after the end begins again: closures hear of it, and a new sequence ends with it")
+    @Test("a request that is added after the end starts again: closures are called, and a new sequence ends with it")
     func addedAfterEnd() async throws {
         let wire = Wire(["a": 100, "b": 200]), ness = wire.ness, heard = Log<Int64>()
         let total = TotalProgress(of: [DataPromise]()).onProgress { heard.add($0.completedBytes) }
@@ -136,7 +136,7 @@ import Testing
         #expect(heard.entries == heard.entries.sorted())
     }
 
-    @Test("no requests are complete at once")
+    @Test("the total of no requests is complete immediately")
     func none() async throws {
         let total = TotalProgress(of: [DataPromise]())
         var values: [TransferProgress] = []
@@ -174,7 +174,7 @@ import Testing
         #expect(whole.completedUnitCount == 8 && whole.fractionCompleted == 1)
     }
 
-    @Test("cancelling Foundation's Progress drops all requests")
+    @Test("canceling Foundation's Progress drops all requests")
     func cancel() async throws {
         let wire = Wire(["a": 100, "b": 100]), ness = wire.ness
         let promises = ["a", "b"].map { ness.httpRequest(withUrl: $0).dataRequest() }

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("until the head has come the fraction means the upload, then both directions", arguments: ["100", nil])
+    @Test("until the head has arrived the fraction means the upload, then both directions", arguments: ["100", nil])
     func directions(length: String?) async throws {
         let steps = Steps()
         let promise = steps.ness(length: length).httpRequest(.post, withUrl: "http://x").set(body: Data(count: 400)).dataRequest()
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "a closure of the builder hears of the progress of data, typed, awaited, uploaded, downloaded and streamed requests",
+        "a closure of the builder receives the progress of data, typed, awaited, uploaded, downloaded and streamed requests",
         arguments: 0..<6)
     func builder(way: Int) async throws {
         let rig = Rig(onUnmatched: .reply(.data(Data(#"{"id":1,"name":"a"}"#.utf8), contentType: "application/json")))
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("the progress of a stream goes on after its head, and ends with its body", arguments: [true, false])
+    @Test("the progress of a stream continues after its head, and ends with its body", arguments: [true, false])
     func stream(isRead: Bool) async throws {
         let steps = Steps()
         let promise = steps.ness().httpRequest(.post, withUrl: "http://x").set(body: Data(count: 400)).streamRequest()
@@ -131,7 +131,7 @@ import Testing
         #expect(promise.status.text == (isRead ? "completed 200" : "dropped"))
     }
 
-    @Test("every closure of a builder hears of every request that is sent, and one of a spec, too")
+    @Test("every closure of a builder, and of a spec, receives the progress of every request that is sent")
     func closures() async throws {
         struct GetUser: ConnectionSpec {
             typealias ResponseModel = User

@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test(
-        "after a connection that broke in the middle the whole file is sent again; a 401 that was answered, too",
+        "the whole file is sent again after a connection broke in the middle, and after a 401 was handled",
         arguments: ["reset", "401"])
     func afterABreak(how: String) async throws {
         let authentication = RefreshableAuthentication(credential: "old") {
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test("what a validator refuses fails; an answer before the body has left is an answer", .covers("BI-01"))
+    @Test("a response that a validator rejects fails; a response before the body was sent is a result", .covers("BI-01"))
     func answers() async throws {
         try await withUpload(of: 1_000) { _, _ in
             .text("no", status: 500)

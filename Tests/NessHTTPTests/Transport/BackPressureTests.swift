@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("a compressed body that is cut fails after all of it was delivered, also to a slow reader")
+    @Test("a truncated compressed body fails after all of it was delivered, even to a slow reader")
     func cutBomb() async throws {
         let bomb = CompressedBodies.gzipBomb.dropLast(4)
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n\r\n"
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("a compressed body that is damaged behind what a slow reader has taken is malformed as soon as the reader comes there")
+    @Test("a compressed body that is damaged beyond what a slow reader has read is malformed when the reader reaches the damage")
     func damagedBomb() async throws {
         // libcurl delivers each chunk on its own, and the second one while it continues after the pause.
         var reply = Data("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("the limit of a response's size ends a bomb at once")
+    @Test("the limit of a response's size ends a decompression bomb immediately")
     func bombBeyondLimit() async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(CompressedBodies.gzipBomb.count)\r\n\r\n"
         let transport = Counting(wrapped: try #require(CurlTransport()))
@@ -175,7 +175,8 @@ import Testing
     /// The ways in which a stream that waits for its reader can end.
     enum End: String, CaseIterable, Sendable { case drop, dropAll, reset, shutdown, deadline, leave, release, cancel }
 
-    @Test("a stream that waits for its reader ends at once, whatever ends it, and its connection closes", arguments: End.allCases)
+    @Test(
+        "a stream that waits for its reader ends immediately, regardless of the cause, and its connection closes", arguments: End.allCases)
     func ends(_ end: End) async throws {
         let clock = ManualClock()
         try await serving(script: { _ in [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)\r\n"), .sendUntilClosed(Self.piece)] }) {

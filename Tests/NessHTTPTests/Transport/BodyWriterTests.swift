@@ -90,7 +90,7 @@ final class FakeOutputStream: OutputStream {
         #expect(stream.streamStatus == .closed && errors.entries.isEmpty)
     }
 
-    @Test("a piece of a sequence is written when it comes, and the writer blocks no thread until then")
+    @Test("a piece of a sequence is written when it arrives, and the writer blocks no thread until then")
     func sequence() async {
         let gates = [TestGate(), TestGate()]
         let writer = writer(

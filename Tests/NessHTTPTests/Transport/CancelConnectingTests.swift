@@ -8,7 +8,7 @@ import Testing
 
 /// Drops and timeouts while the connection is being made. The listener's queue is full, so the system does not answer the attempt.
 @Suite(.inTurn) struct CancelConnectingTests {
-    @Test("a drop while connecting ends the request at once, and abandons the attempt", arguments: [HTTPMethod.get, .post])
+    @Test("a drop while connecting ends the request immediately, and abandons the attempt", arguments: [HTTPMethod.get, .post])
     func drop(_ method: HTTPMethod) async throws {
         let deaf = try DeafListener()
         let ness = Ness()

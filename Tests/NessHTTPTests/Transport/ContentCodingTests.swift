@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("a response whose content is not decoded keeps its fields: a HEAD, an unknown coding that was asked for, `identity`")
+    @Test("a response whose content is not decoded keeps its fields: a HEAD, a requested unknown coding, `identity`")
     func kept() async throws {
         try await serve { _, ness in
             let head = try await builder(ness, .head).dataRequest().value.message

@@ -47,7 +47,7 @@ import Testing
         #expect(try decode(three, "gzip", pieces: pieces) == Data("hellohellohello".utf8))
     }
 
-    @Test("a body that ends early is an error, at whatever byte; an empty body is none", arguments: [1, 1_000])
+    @Test("a body that ends early is an error, at any byte; an empty body is not", arguments: [1, 1_000])
     func truncated(pieces: Int) throws {
         for (body, coding) in [(CompressedBodies.gzipHello, "gzip"), (CompressedBodies.zlibHello, "deflate")] {
             for count in 1..<body.count {

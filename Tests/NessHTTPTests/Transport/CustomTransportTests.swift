@@ -68,7 +68,7 @@ import Testing
         } else {
             #expect(error?.kind == .truncated)
             #expect(error?.response?.text == "abcd")
-            #expect(error?.context.reason == "4 of \(length) bytes of the body came")
+            #expect(error?.context.reason == "received only 4 of \(length) bytes of the body")
         }
     }
 
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test("a body beyond the limit is refused as soon as its length is known")
+    @Test("a body beyond the limit is rejected as soon as its length is known")
     func beyondLimit() async {
         let delivered = Log<String>()
         for headers: HTTPHeaders in [[:], ["Content-Length": "6"]] {
@@ -207,7 +207,7 @@ import Testing
         try await limited(kind, steps)
     }
 
-    @Test("a body that is announced beyond the limit is refused, for every kind of request", arguments: ["data", "stream", "download"])
+    @Test("a body that is announced beyond the limit is rejected, for every kind of request", arguments: ["data", "stream", "download"])
     func announced(kind: String) async throws {
         try await limited(kind, [.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 1000000\r\n\r\n"), .stall])
     }
@@ -248,7 +248,7 @@ import Testing
         }
     }
 
-    @Test("a header of more than a megabyte is refused, in one field or in many", arguments: [1, 40_000])
+    @Test("a header of more than a megabyte is rejected, in one field or in many", arguments: [1, 40_000])
     func longHeader(count: Int) async {
         var headers = HTTPHeaders()
         for index in 0..<count { headers.add(String(repeating: "x", count: 1_100_000 / count), for: "X-\(index)") }
@@ -257,7 +257,7 @@ import Testing
         #expect(error?.context.reason.contains("header") == true)
     }
 
-    @Test("no piece of a stream exceeds a megabyte, however much the transport reports at once") func pieces() async throws {
+    @Test("no piece of a stream exceeds a megabyte, even if the transport reports more in one event") func pieces() async throws {
         let text = String(repeating: "abc", count: 1_000_000)
         var sizes: [Int] = [], whole = Data()
         for try await piece in ness(200, [:], [text, "def"]).httpRequest(withUrl: "http://x").streamRequest().chunks {

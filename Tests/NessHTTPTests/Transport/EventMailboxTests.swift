@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("after a cancellation no event is delivered, not even a pending one, whenever it comes")
+    @Test("after a cancellation at any time no event is delivered, not even a pending one")
     func cancelled() async {
         // Before the first event, between two events of a batch, and after the end that the task has not seen.
         for moment in 0..<3 {

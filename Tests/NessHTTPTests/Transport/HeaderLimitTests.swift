@@ -45,7 +45,7 @@ import Testing
         func onStop(_ end: @escaping @Sendable (any Error) -> Void) {}
     }
 
-    @Test("a header that comes line by line counts as activity, although its end is missing", .enabled(if: Engine.isCurl))
+    @Test("a header that arrives line by line counts as activity, although its end is missing", .enabled(if: Engine.isCurl))
     func slowHeader() async throws {
         let gate = TestGate()
         let server = try await TestServer.start(script: { _ in

@@ -4,11 +4,11 @@ import NessTesting
 import TestSupport
 import Testing
 
-/// Every misbehaviour of the catalogue against the manager. The manager has to report the truth, and to continue to work.
+/// Every misbehavior of the catalog against the manager. The manager has to report the truth, and to continue to work.
 @Suite(.inTurn) struct HostileTests {
     static let survivable = Misbehaviour.all.filter { !$0.onlyOutOfProcess }
 
-    /// The whole catalogue for a GET. For each other kind of request, one misbehaviour of each outcome and number of requests.
+    /// The whole catalog for a GET. For each other kind of request, one misbehavior of each outcome and number of requests.
     static let cases: [(Misbehaviour, Kind)] = {
         let groups = Dictionary(grouping: survivable) { "\("\($0.expectation)".prefix { $0 != "(" }) \($0.requestCount)" }
         let samples = groups.values.compactMap(\.first).sorted { $0.name < $1.name }
@@ -34,7 +34,7 @@ import Testing
             case .put:
                 return ness.httpRequest(.put, withUrl: url).set(headers: headers).set(form: ["a": "b"]).dataRequest().then { $0.message }
             case .decoding:
-                // The bodies of the catalogue are not JSON, and the decoding error holds the response.
+                // The bodies of the catalog are not JSON, and the decoding error holds the response.
                 return ness.httpRequest(.get, withUrl: url).set(headers: headers).dataRequest(decoding: Int.self)
                     .then { _ -> HTTPResponse in throw CancellationError() }
                     .recover { error -> HTTPResponse in
@@ -72,7 +72,7 @@ import Testing
         await good.stop()
     }
 
-    /// The misbehaviours that URLSession on Linux reports as success for a request with Accept-Encoding, and those whose answers it gives
+    /// The misbehaviors that URLSession on Linux reports as success for a request with Accept-Encoding, and those whose answers it gives
     /// to a later request. Documentation/Limits.md names both.
     ///
     /// Over libcurl the second answer counts as well: it may arrive after the connection was looked at. `TransportConformanceTests` waits
@@ -99,7 +99,7 @@ import Testing
         await server.stop()
     }
 
-    /// Sends as many requests as the misbehaviour needs. Advances the clock where the server would never answer.
+    /// Sends as many requests as the misbehavior needs. Advances the clock where the server would never answer.
     static func lastOutcome(
         of misbehaviour: Misbehaviour, _ kind: Kind, _ ness: Ness, _ server: TestServer, _ clock: ManualClock
     ) async -> Result<HTTPResponse, any Error> {

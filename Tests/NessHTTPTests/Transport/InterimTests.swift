@@ -42,7 +42,7 @@ import Testing
         #expect(recorder.log.entries == ["begin", "102 /x 0", "103 </a>; rel=preload /x 0", "head", "success 204"])
     }
 
-    @Test("each caller of a shared exchange, a download and a request under a circuit breaker hear of interim responses")
+    @Test("each caller of a shared exchange, a download and a request under a circuit breaker receive interim responses")
     func everywhere() async throws {
         let recorder = Recorder(), handler = LimitedJoining(1), began = TestGate(), isShared = TestGate()
         let ness = Ness {
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("over libcurl a response may have 1,000 interim responses before it; one more is malformed")
+    @Test("over libcurl a response may have 1,000 interim responses before it; another one is malformed")
     func bounded() async throws {
         for (count, isAccepted) in [(1_000, true), (1_001, false)] {
             let interims = String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: count)

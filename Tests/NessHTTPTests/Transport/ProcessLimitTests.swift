@@ -7,10 +7,10 @@ import Testing
 /// The answers of a server that end a process with URLSession on Linux. Documentation/Limits.md lists them.
 ///
 /// These tests do not demand the fault; they detect its end. A test fails if the child survives, because the toolchain has been mended.
-/// Then remove `onlyOutOfProcess` from the misbehaviour, so that `HostileTests` runs it, and remove the sentence from Limits.md.
+/// Then remove `onlyOutOfProcess` from the misbehavior, so that `HostileTests` runs it, and remove the sentence from Limits.md.
 @Suite(.inTurn) struct ProcessLimitTests {
     static let limits = Misbehaviour.all.filter(\.onlyOutOfProcess)
-    /// The misbehaviours that make the client read forever instead of ending its process.
+    /// The misbehaviors that make the client read forever instead of ending its process.
     static let withoutEnd: Set<String> = ["chunked-endless-trailers"]
 
     private func child(_ server: TestServer) throws -> Child {
@@ -35,9 +35,9 @@ import Testing
         await server.stop()
     }
 
-    @Test("many trailers end the process, too")
+    @Test("many trailers end the process")
     func manyTrailers() async throws {
-        // The misbehaviour has no end, and the client would read it ever more slowly. So the test sends its beginning, and an end.
+        // The misbehavior has no end, and the client would read it ever more slowly. So the test sends its beginning, and an end.
         let fields = Data(String(repeating: "X-Endless: 0123456789\r\n", count: 5_000).utf8)
         let server = try await TestServer.start(script: { _ in
             [

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("a response without a body is the server's, too")
+    @Test("a response without a body is attributed to the server, not the proxy")
     func empty() async throws {
         try await Self.proxied({ _ in .status(204, headers: ["X-Server": "1"]) }) { server, _ in
             let ness = Ness()
@@ -127,7 +127,7 @@ import Testing
 
     // MARK: a proxy that leads nowhere
 
-    @Test("a proxy's refusal is not a response: the server was not reached, and the reason has the proxy's status")
+    @Test("a proxy's rejection is not a response: the server was not reached, and the reason has the proxy's status")
     func refusal() async throws {
         for status in [302, 400, 401, 403, 407, 408, 429, 500, 502, 503] {
             let fields: HTTPHeaders = ["Proxy-Authenticate": "Basic realm=p", "Location": "/x", "Set-Cookie": "proxy=1"]
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("a proxy's 403 and 407 are never retried, for every control; a refusal that may pass is retried, also for a POST")
+    @Test("a proxy's 403 and 407 are never retried, for any control; a temporary rejection is retried, even for a POST")
     func retries() async throws {
         for (status, attempts) in [(403, 1), (407, 1), (429, 3), (503, 3)] {
             let refuse: @Sendable (Int, Int) -> Reply = { port, count in count < 2 ? .status(status) : Self.tunnel(port) }
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("a proxy that closes has not reached the server, and its answer is not a response")
+    @Test("a proxy that closes has not reached the server, and its message is not a response")
     func gone() async throws {
         let established = "HTTP/1.1 200 Connection established\r\n"
         let ends: [(name: String, steps: [ConnectionStep], kinds: Set<NessError.Kind>)] = [

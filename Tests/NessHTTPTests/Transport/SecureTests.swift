@@ -123,7 +123,7 @@ import Testing
         #expect(error.isTransient)
     }
 
-    @Test("a control may retry a connection lost in the handshake, also for a POST")
+    @Test("a control may retry a connection lost in the handshake, even for a POST")
     func retries() async throws {
         let certificate = try OwnProcess.authority.get().certificate()
         let server = try await TestServer.start(certificate: certificate) { .text($0.bodyText) }

@@ -15,7 +15,7 @@ import Testing
         ("/p?", "/p?"),
     ]
 
-    @Test("a path has no dot segments when loaders see it, and goes out as they saw it", arguments: paths)
+    @Test("dot segments are removed before loaders see a path, which is sent as they saw it", arguments: paths)
     func path(_ given: String, _ expected: String) async throws {
         let seen = Log<String>()
         try await serving({ _ in .text("") }) { server in
@@ -116,7 +116,7 @@ import Testing
     }
 
     #if canImport(FoundationNetworking)
-    @Test("a request with a connection of its own announces the close", .enabled(if: Engine.isURLSessionOnLinux))
+    @Test("a request on a separate connection announces the close", .enabled(if: Engine.isURLSessionOnLinux))
     func ownConnection() async throws {
         try await serving({ _ in .text("") }) { server in
             let ness = Ness()

@@ -10,7 +10,7 @@ struct ServerTrustTests {
     private static let other = Data(repeating: 2, count: 32).base64EncodedString()
 
     @Test(
-        "a rule counts for its host, and `*.` for all names below one",
+        "a rule applies to its host, and `*.` to all names below one",
         arguments: [
             ("example.com", "https://example.com/", true), ("example.com", "https://a.example.com/", false),
             ("*.example.com", "https://a.example.com/", true), ("*.example.com", "https://b.a.example.com/", true),
@@ -27,7 +27,7 @@ struct ServerTrustTests {
         #expect(try trust.demands(for: url).publicKeys == (isPinned ? [Self.key] : nil))
     }
 
-    @Test("the longest name counts, and a host's own rule before all")
+    @Test("the longest matching name applies, and a host's own rule takes precedence")
     func mostSpecific() throws {
         let trust = ServerTrust.pinned([
             "*": .publicKeys([Self.other]), "*.example.com": .publicKeys([Self.key]), "cdn.example.com": .system,
@@ -67,7 +67,7 @@ struct ServerTrustTests {
         #expect(try ServerTrust.system.demands(for: url).isEmpty)
     }
 
-    @Test("a redirect from a pinned host takes no keys along")
+    @Test("the keys of a pinned host do not apply after a redirect to another host")
     func redirect() async throws {
         let mock = MockTransport()
         mock.on(.get, "https://pinned.test/x", replies: [.status(302, headers: ["Location": "https://free.test/y"])])
@@ -163,7 +163,7 @@ struct ServerTrustTests {
         }
     }
 
-    @Test("certificates are read from PEM, with text around them, and damaged ones are refused")
+    @Test("certificates are read from PEM, with text around them, and damaged ones are rejected")
     func certificates() throws {
         let authority = try TestAuthority()
         let pem = authority.pem

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("a repeatable request is answered in spite of a broken connection", arguments: [HTTPMethod.get, .head, .options, .delete])
+    @Test("a repeatable request succeeds in spite of a broken connection", arguments: [HTTPMethod.get, .head, .options, .delete])
     func repeated(_ method: HTTPMethod) async throws {
         let seen = Log<String>()
         try await serving(Self.closesOnSecond(seen)) { server in
@@ -99,7 +99,7 @@ import Testing
 
     private static let timeoutAnswer = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
-    @Test("an unrequested 408 does not become the next request's answer", arguments: [HTTPMethod.get, .head, .post, .put])
+    @Test("an unsolicited 408 does not become the next request's response", arguments: [HTTPMethod.get, .head, .post, .put])
     func unasked408(_ method: HTTPMethod) async throws {
         let first = TestGate()
         try await serving(script: { connection in
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("an unrequested 408 that crosses the request on the way does not become its answer")
+    @Test("an unsolicited 408 that crosses the request on the way does not become its response")
     func crossing408() async throws {
         try await serving(script: { connection in
             guard connection.number == 1 else { return [.serve { _ in .text("second") }] }

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("an error from below URLSession has a kind, too: a proxy that refuses, a network that is gone")
+    @Test("an error from below URLSession has a kind: a proxy that rejects, a network that is gone")
     func otherDomains() {
         let network = "kCFErrorDomainCFNetwork"
         let expected: [(Int, String, Kind)] = [
@@ -87,7 +87,7 @@ import Testing
         #expect(URLSessionError.map(Self.error(-1004, NSURLErrorDomain, address), after: .init(), on: .apple).kind == .cannotConnect)
     }
 
-    @Test("a failed handshake tells whether the connection broke, a policy of the app refused, or the certificate is for another host")
+    @Test("a failed handshake tells whether the connection broke, an app's policy rejected it, or the certificate is for another host")
     func handshake() {
         let failed = NSURLErrorSecureConnectionFailed, untrusted = NSURLErrorServerCertificateUntrusted
         let expected: [(Int, Int, Kind, TLSFailure?)] = [

@@ -15,7 +15,7 @@ import FoundationNetworking
         URLSessionExchange(HTTPRequest(url: try url("https://example.com/")), streaming: nil)
     }
 
-    @Test("the pipeline answers an origin's HTTP authentication, the host's rules its certificates, the system proxies")
+    @Test("the pipeline handles an origin's HTTP authentication, the host's rules its certificates, the system proxies")
     func challenges() {
         for name in ["HTTPBasic", "HTTPDigest", "NTLM", "Negotiate"] {
             let named = AuthenticationMethod("NSURLAuthenticationMethod" + name, isProxy: false, usesSystemCredentials: true)
@@ -33,7 +33,7 @@ import FoundationNetworking
         #expect(NSURLAuthenticationMethodHTTPBasic == "NSURLAuthenticationMethodHTTPBasic")
     }
 
-    @Test("a certificate that the caller's closure rejects is a failure of TLS, although URLSession says that the task was cancelled")
+    @Test("a certificate that the caller's closure rejects is a failure of TLS, although URLSession says that the task was canceled")
     func rejectedCertificate() async throws {
         let rejected = try exchange()
         rejected.rejected(.pinMismatch, "not that one")
@@ -42,7 +42,7 @@ import FoundationNetworking
         #expect(error?.kind == .tls && error?.tlsFailure == .pinMismatch)
     }
 
-    @Test("a response of a pinned host is refused if URLSession has not asked about a certificate of the host")
+    @Test("a response of a pinned host is rejected if URLSession has not requested a check of the host's certificate")
     func uncheckedCertificate() throws {
         let certificates = try Certificates(pem: Data(TestAuthority().pem.utf8))
         let expected: [(TLSDemands, TLSFailure?)] = [
@@ -84,7 +84,7 @@ import FoundationNetworking
         #expect(error?.kind == .malformedResponse)
     }
 
-    @Test("a request waits for a network that it does not refuse, also where only the URLSession refuses one")
+    @Test("a request waits for a network that it does not exclude, even where only the URLSession excludes one")
     func networks() throws {
         var request = HTTPRequest(url: try url("https://example.com/"))
         #expect(NetworkTraits(refusedBy: request) == [])
@@ -104,7 +104,7 @@ import FoundationNetworking
         #expect(error?.kind == .connectionLost)
     }
 
-    @Test("the writer of a body's stream is closed when the task has ended, and a late one at once")
+    @Test("the writer of a body's stream is closed when the task has ended, and a late one immediately")
     func writers() throws {
         let exchange = try exchange()
         let streams = [FakeOutputStream(), FakeOutputStream()]

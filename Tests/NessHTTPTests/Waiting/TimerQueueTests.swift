@@ -21,7 +21,7 @@ import Testing
         #expect(heap.earliest == nil && heap.count == 0 && heap.entryCount == 0)
     }
 
-    @Test("a cancelled timer releases its action immediately") func aCancelledTimerGivesItsActionBackAtOnce() {
+    @Test("a canceled timer releases its action immediately") func aCancelledTimerGivesItsActionBackAtOnce() {
         final class Action {}
         var heap = TimerHeap<Action>()
         weak var held: Action?
@@ -38,7 +38,7 @@ import Testing
         #expect(heap.cancel(id) == nil && heap.count == 1)
     }
 
-    @Test("a cancelled timer is never due") func aCancelledTimerIsNeverDue() {
+    @Test("a canceled timer is never due") func aCancelledTimerIsNeverDue() {
         var heap = TimerHeap<Int>()
         let ids = (0..<10).map { heap.add(.seconds($0), $0) }
         for id in ids.prefix(5) { #expect(heap.cancel(id) != nil) }
@@ -73,7 +73,7 @@ import Testing
 
     @Test("a timer costs a few comparisons, with 50,000 timers as with 10", arguments: [10, 1_000, 50_000]) func cost(_ count: Int) {
         var heap = TimerHeap<Int>()
-        // As timeouts come: each later than those before, and nearly all are cancelled.
+        // As timeouts come: each later than those before, and nearly all are canceled.
         let ids = (0..<count).map { heap.add(.seconds($0), $0) }
         #expect(heap.comparisons <= count)
         for id in ids.dropLast() { _ = heap.cancel(id) }
@@ -84,7 +84,7 @@ import Testing
 
 /// The queue with a clock that shows how many tasks sleep on it.
 @Suite(.timeLimit(.minutes(1))) struct TimerQueueTests {
-    /// A clock that a test moves. It may keep cancelled sleeps until their time has passed, as the runtime does.
+    /// A clock that a test moves. It may keep canceled sleeps until their time has passed, as the runtime does.
     private final class SleepClock: Sendable {
         private struct State: Sendable {
             var now = Duration.zero
@@ -211,7 +211,7 @@ import Testing
         await clock.wait { $0.count == 0 }
     }
 
-    @Test("300 short timers beside a long one leave a few sleeps behind at most, even where a cancelled sleep stays")
+    @Test("300 short timers beside a long one leave a few sleeps behind at most, even where a canceled sleep stays")
     func shortTimersBesideALongOne() async {
         let rig = TimerQueueTests(keepsCancelled: true)
         rig.add(-1, after: .seconds(600))
@@ -225,7 +225,7 @@ import Testing
         #expect(rig.clock.most <= 6)
     }
 
-    @Test("300 short timers that are cancelled beside a long one leave a few sleeps behind at most")
+    @Test("300 short timers that are canceled beside a long one leave a few sleeps behind at most")
     func cancelledTimersBesideALongOne() async {
         let rig = TimerQueueTests(keepsCancelled: true)
         rig.add(-1, after: .seconds(600))
@@ -250,7 +250,7 @@ import Testing
         #expect(rig.clock.most <= 12)
     }
 
-    @Test("a cancelled timer releases its closure and never fires") func aCancelledTimerReleasesItsClosureAndNeverFires() async {
+    @Test("a canceled timer releases its closure and never fires") func aCancelledTimerReleasesItsClosureAndNeverFires() async {
         final class Held: Sendable {}
         weak var held: Held?
         let cancel: @Sendable () -> Void
@@ -272,7 +272,7 @@ import Testing
         #expect(fired.entries == [Firing(number: 1, time: .seconds(6))])
     }
 
-    @Test("cancelled timers take no room") func cancelledTimersTakeNoRoom() {
+    @Test("canceled timers take no room") func cancelledTimersTakeNoRoom() {
         add(0, after: .seconds(600))
         for _ in 0..<10_000 { add(1, after: .seconds(60))() }
         #expect(queue.counts.timers == 1 && queue.counts.entries <= 17)

@@ -130,7 +130,7 @@ import Testing
         await #expect(throws: Rejected()) { try await task.value }
     }
 
-    @Test("a cancelled task leaves the queue before its wait ends") func aCancelledTaskLeavesTheQueueBeforeItsWaitEnds() async {
+    @Test("a canceled task leaves the queue before its wait ends") func aCancelledTaskLeavesTheQueueBeforeItsWaitEnds() async {
         let order = Log<String>()
         let waiter = Waiter { order.add("left") }
         let task = Task {
@@ -143,7 +143,7 @@ import Testing
         #expect(!waiter.resume())
     }
 
-    @Test("a task that was cancelled earlier does not wait") func aTaskThatWasCancelledBeforeDoesNotWait() async {
+    @Test("a task that was canceled earlier does not wait") func aTaskThatWasCancelledBeforeDoesNotWait() async {
         let begin = TestGate(), left = Tally()
         let waiter = Waiter { left.enter() }
         let task = Task {

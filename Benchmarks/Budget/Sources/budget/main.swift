@@ -1,4 +1,4 @@
-// Counts the allocations and tasks of a GET over a transport that answers immediately, of another caller of an exchange, and of a response
+// Counts the allocations and tasks of a GET over a transport that responds immediately, of another caller of an exchange, and of a response
 // from the memory cache. Counts do not depend on the machine's load. Called by `.ci/allocations`, which holds the budget.
 //   budget                                     prints the counts
 //   budget NAME=ALLOCATIONS,TASKS …            fails if a count is above its budget
@@ -9,7 +9,7 @@ import NessHTTP
 import NessTesting
 import Synchronization
 
-/// Answers immediately, with a response that may be stored. With a gate it waits first.
+/// Responds immediately, with a response that may be stored. With a gate it waits first.
 struct Instant: Transport {
     var gate: TestGate?
     private let body = Data(repeating: 7, count: 100)

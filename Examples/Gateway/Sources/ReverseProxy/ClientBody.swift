@@ -6,8 +6,8 @@ import Synchronization
 
 /// The body of a client's request, as a sequence that can be read once.
 ///
-/// A separate task reads the body from the connection and waits for the reader of the sequence, so a slow upstream holds the client back. That
-/// task always reads to the end: Hummingbird then reads the next request, and two readers of one connection would end the process.
+/// A separate task reads the body from the connection and waits for the reader of the sequence, so a slow upstream holds the client back.
+/// That task always reads to the end: Hummingbird then reads the next request, and two readers of one connection would end the process.
 final class ClientBody: AsyncSequence, Sendable {
     /// The number of bytes; `nil` for a body in chunks.
     let length: Int64?

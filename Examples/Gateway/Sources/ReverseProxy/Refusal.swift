@@ -8,7 +8,7 @@ struct Refusal: Error {
     /// True if the rest of the client's body is not read, so that the connection has to be closed.
     var closesConnection = false
 
-    /// Makes a refusal of a request that is invalid, or goes no further.
+    /// Makes the rejection of a request that is invalid, or must not be forwarded further.
     init(_ status: Int) {
         self.status = status
         // Nothing is known about what follows an invalid head (RFC 9112, 9.2).

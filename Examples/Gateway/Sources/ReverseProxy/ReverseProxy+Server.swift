@@ -6,10 +6,10 @@ extension ReverseProxy {
     /// The name of a server that runs a proxy.
     public typealias Service = Server<HTTP1Channel>
 
-    /// Makes a server that answers with this proxy.
+    /// Makes a server that handles its requests with this proxy.
     ///
-    /// It is built from Hummingbird's core. An `Application` would replace the upstream's `Date`, and could send neither interim responses nor
-    /// the end of a client to the proxy.
+    /// It is built from Hummingbird's core. An `Application` would replace the upstream's `Date`, and could send neither interim responses
+    /// nor the end of a client to the proxy.
     /// - Parameters:
     ///   - host: The address to listen at.
     ///   - port: The port; 0 for one that the system picks.

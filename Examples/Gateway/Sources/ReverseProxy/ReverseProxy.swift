@@ -13,7 +13,7 @@ public struct ReverseProxy: Sendable {
 
     /// Makes a proxy.
     /// - Parameters:
-    ///   - upstream: The server that answers.
+    ///   - upstream: The server that requests are forwarded to.
     ///   - configure: Changes the client's configuration, such as its timeouts or its circuit breaker.
     public init(to upstream: Upstream, _ configure: (inout Ness.Configuration) -> Void = { _ in }) {
         self.upstream = upstream
@@ -31,7 +31,7 @@ public struct ReverseProxy: Sendable {
     /// Ends the proxy's connections to the upstream.
     public func shutdown() async { await ness.shutdown(within: .zero) }
 
-    /// Answers one request of a client.
+    /// Handles one request of a client.
     /// - Throws: An error if the connection to the client has to be closed.
     @Sendable func respond(to request: Request, with writer: consuming ResponseWriter, on channel: any Channel) async throws {
         let watch = try await channel.pipeline.handler(type: ClientWatch.self).get()
@@ -93,10 +93,10 @@ public struct ReverseProxy: Sendable {
         if closing { throw ClosesConnection() }
     }
 
-    /// Answers without the upstream.
+    /// Responds without the upstream.
     private func refuse(_ request: Request, _ refusal: Refusal, _ body: ClientBody?, with writer: consuming ResponseWriter) async throws {
         var refusal = refusal
-        // The client may wait for a 100, or begin another request: nothing tells what it sends next.
+        // The client may wait for a 100, or start another request: nothing tells what it sends next.
         if request.expectsContinue, body?.isWanted != true { refusal.closesConnection = true }
         try await writer.writeResponse(refusal.head)
         if refusal.closesConnection { throw ClosesConnection() }

@@ -17,9 +17,11 @@ public struct Upstream: Sendable {
 
     /// Returns the URL for a request target in origin form (RFC 9112, 3.2.1), unchanged.
     ///
-    /// `//evil.example/` is a path of the upstream, because the target follows the host's name. Escapes stay as they are: `a%2Fb` is one segment.
+    /// `//evil.example/` is a path of the upstream, because the target follows the host's name. Escapes stay as they are: `a%2Fb` is one
+    /// segment.
     /// - Parameter target: The path and the query, as the client sent them.
-    /// - Throws: `Refusal` with 400 for a target with a dot segment, which Ness would remove, and for one that is not a valid path with a query.
+    /// - Throws: `Refusal` with 400 for a target with a dot segment, which Ness would remove, and for one that is not a valid path with a
+    ///   query.
     func url(for target: String) throws -> URL {
         guard target.hasPrefix("/"), Self.isValid(target), !Self.hasDotSegment(target), let url = URL(string: start + target) else {
             throw Refusal(400)
@@ -27,8 +29,8 @@ public struct Upstream: Sendable {
         return url
     }
 
-    /// Checks for the characters of paths and queries (RFC 3986, 3.3 and 3.4). RFC 9112, 3.2 advises against correcting a wrong target, which
-    /// may be made to pass a filter.
+    /// Checks for the characters of paths and queries (RFC 3986, 3.3 and 3.4). RFC 9112, 3.2 advises against correcting a wrong target,
+    /// which may be made to pass a filter.
     private static func isValid(_ target: String) -> Bool {
         let parts = target.utf8.split(separator: UInt8(ascii: "%"), omittingEmptySubsequences: false)
         func isHexadecimal(_ byte: UInt8) -> Bool { Character(UnicodeScalar(byte)).isHexDigit && byte < 128 }
@@ -38,7 +40,8 @@ public struct Upstream: Sendable {
 
     private static let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/?".utf8)
 
-    /// Returns true if the path has a dot segment, even in a spelling that only some servers read as one: `%2e%2e`, `..%2F`, `..%5C` or `..;a`.
+    /// Returns true if the path has a dot segment, even in a spelling that only some servers read as one: `%2e%2e`, `..%2F`, `..%5C` or
+    /// `..;a`.
     private static func hasDotSegment(_ target: String) -> Bool {
         let path = target.prefix { $0 != "?" }.lowercased().replacingOccurrences(of: "%2e", with: ".")
             .replacingOccurrences(of: "%2f", with: "/").replacingOccurrences(of: "%5c", with: "/").replacingOccurrences(

@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    @Test("a request without a body passes without one, and a GET with one is a 400", arguments: ["GET", "HEAD", "DELETE", "POST"])
+    @Test(
+        "a request without a body is forwarded without one, and a GET with a body gets a 400", arguments: ["GET", "HEAD", "DELETE", "POST"])
     func withoutBody(name: String) async throws {
         try await withUpstream({ _ in }, { _ in .text("ok") }) { port, server in
             let head = "\(name) / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n"
@@ -39,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("a transfer coding that the proxy does not decode is a 501")
+    @Test("a transfer coding that the proxy does not decode gets a 501")
     func transferCoding() async throws {
         try await withUpstream({ _ in }, { _ in .text("ok") }) { port, server in
             let answer = try await exchange(
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("the upstream gets the start of a body before the client has sent the rest, and the client that of a response")
+    @Test("bodies are streamed in both directions: neither side waits for the end of the other's body")
     func streams() async throws {
         let hasStart = TestGate(), go = TestGate()
         let server = try await TestServer.start(script: { _ in
@@ -113,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("a response that comes before the whole body reaches the client, and the connection serves the next request")
+    @Test("a response that arrives before the whole body was sent reaches the client, and the connection serves the next request")
     func earlyResponse() async throws {
         let server = try await TestServer.start(script: { info in
             info.number == 1

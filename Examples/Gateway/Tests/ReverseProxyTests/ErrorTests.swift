@@ -19,7 +19,8 @@ import Testing
         #expect(Refusal(NessError.timedOut(.init(request: nil, reason: "", underlying: StalledBody()))).status == 408)
     }
 
-    @Test("an upstream that cannot be reached, or does not speak HTTP or TLS, is a 502", arguments: ["refused", "noise", "reset", "tls"])
+    @Test(
+        "an upstream that cannot be reached, or does not speak HTTP or TLS, gives a 502", arguments: ["refused", "noise", "reset", "tls"])
     func badGateway(fault: String) async throws {
         let server = try await TestServer.start(script: { _ in [.receive(bytes: 1), fault == "reset" ? .reset : .send("noise\r\n\r\n")] })
         let url =
@@ -36,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("a body that no upstream takes is read, and the connection serves the next request")
+    @Test("the proxy reads a body that no upstream accepts, and the connection serves the next request")
     func unreadBody() async throws {
         try await withProxy(to: "http://127.0.0.1:1") { port in
             let body = String(repeating: "x", count: 4 << 20)
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("an upstream that is silent is a 504")
+    @Test("a silent upstream gives a 504")
     func timeout() async throws {
         let clock = ManualClock(), arrived = TestGate()
         let server = try await TestServer.start(script: { _ in [.receiveHead, .signal(arrived), .stall] })
@@ -81,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("while the circuit breaker is open, a request is a 503 with the time that is left")
+    @Test("while the circuit breaker is open, a request gets a 503 with the remaining time")
     func circuitOpen() async throws {
         let clock = ManualClock()
         try await withUpstream(
@@ -102,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "a response that breaks off never looks whole",
+        "a truncated response never looks complete",
         arguments: ["Content-Length: 10\r\n\r\nhalf!", "Transfer-Encoding: chunked\r\n\r\n5\r\nhalf!\r\n"], [ConnectionStep.close, .reset])
     func broken(response: String, end: ConnectionStep) async throws {
         let go = TestGate()

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("an upstream that cannot be reached is a 502 instead of the 100")
+    @Test("an upstream that cannot be reached gives a 502 instead of the 100")
     func unreachable() async throws {
         try await withProxy(to: "http://127.0.0.1:1") { port in
             let answer = try await exchange(port, Self.head)

@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite("Clients that leave", .timeLimit(.minutes(2))) struct LeaveTests {
-    @Test("a client that leaves before the response ends the upstream's request")
+    @Test("a client that disconnects before the response ends the upstream's request")
     func beforeHead() async throws {
         let arrived = TestGate()
         let server = try await TestServer.start(script: { _ in [.receiveHead, .signal(arrived), .stall] })
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("a client that leaves while the upstream pauses, inside the response, ends the upstream's request")
+    @Test("a client that disconnects during a pause inside the response ends the upstream's request")
     func insideResponse() async throws {
         let steps: [ConnectionStep] = [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nstart"), .stall]
         let server = try await TestServer.start(script: { _ in steps })
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "the part of a body that a client has sent before it leaves never looks whole",
+        "a body that a client sent only in part never looks complete to the upstream",
         arguments: ["Content-Length: 10", "Transfer-Encoding: chunked"])
     func insideBody(framing: String) async throws {
         try await withUpstream({ _ in }, { _ in .text("ok") }) { port, server in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("a body that breaks its framing is a 400, and the upstream does not get the whole")
+    @Test("a body with broken framing gets a 400, and never looks complete to the upstream")
     func malformedBody() async throws {
         try await withUpstream({ _ in }, { _ in .text("ok") }) { port, server in
             let answer = try await exchange(port, "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nstart\r\nzz\r\n")

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("--help prints the usage, and wrong arguments are exit code 2")
+    @Test("--help prints the usage, and wrong arguments exit with code 2")
     func arguments() async throws {
         let help = try start(["--help"])
         #expect(await read(help.output).hasPrefix("usage: gateway"))

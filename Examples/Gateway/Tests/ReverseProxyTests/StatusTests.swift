@@ -4,7 +4,7 @@ import NessTesting
 import Testing
 
 @Suite("Statuses", .timeLimit(.minutes(2))) struct StatusTests {
-    @Test("every status is the upstream's, and no request is repeated or redirected", arguments: [200, 302, 404, 408, 429, 500, 503])
+    @Test("every status is passed on, and no request is repeated or redirected", arguments: [200, 302, 404, 408, 429, 500, 503])
     func passes(status: Int) async throws {
         let fields: HTTPHeaders = ["Location": "/elsewhere", "Retry-After": "7"]
         try await withUpstream({ _ in }, { _ in .text("body", status: status, headers: fields) }) { port, server in
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("OPTIONS and TRACE go as far as Max-Forwards allows")
+    @Test("OPTIONS and TRACE are forwarded as far as Max-Forwards allows")
     func maxForwards() async throws {
         try await withUpstream({ _ in }, { _ in .text("ok") }) { port, server in
             for (method, status) in [("OPTIONS", 204), ("TRACE", 405)] {

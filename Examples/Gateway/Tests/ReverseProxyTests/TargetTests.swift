@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "a target that could lead to another path is a 400, and the upstream does not see it",
+        "a target that could lead to another path gets a 400, and the upstream does not see it",
         arguments: [
             "/../x", "/a/./b", "/a/%2e%2e/b", "/a/%2E./b", "/a/..%2fb", "/a%2f..%2fb", "/a/..%5Cb", "/a/..;x/b", "/a/..%3Bx/b", "/a/.",
             "/a/..",
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("CONNECT and a second Host are a 400")
+    @Test("CONNECT and a second Host get a 400")
     func connect() async throws {
         try await withUpstream({ _ in }, { _ in .text("ok") }) { port, server in
             for head in ["CONNECT h:80 HTTP/1.1\r\nHost: h:80", "GET / HTTP/1.1\r\nHost: h\r\nHost: i"] {

@@ -17,9 +17,9 @@ extension Pipeline {
         }
     }
 
-    /// Returns the request with its credential. Every field that the authentication added is secret, whatever its name: it must not go to
-    /// another origin, and the response is for this user only.
-    /// - Parameter isRenewed: True if the credential has just been renewed after a refusal.
+    /// Returns the request with its credential. Every field that the authentication added is secret, regardless of its name: it must not go
+    /// to another origin, and the response is for this user only.
+    /// - Parameter isRenewed: True if the credential has just been renewed after a rejection.
     func authenticate(
         _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
     ) async throws -> HTTPRequest {
@@ -56,8 +56,8 @@ extension Authentication {
 }
 
 extension HTTPResponse {
-    /// Returns true if the responding server has seen the request's credential. A redirect to another origin, or out of the base URL that the
-    /// credential is for, removes the credential.
+    /// Returns true if the responding server has seen the request's credential. A redirect to another origin, or out of the base URL that
+    /// the credential is for, removes the credential.
     func hasSeenCredential(of request: HTTPRequest, inside scope: URL?) -> Bool {
         url.hasSameOrigin(as: request.url) && scope?.contains(url) != false
     }

@@ -2,11 +2,11 @@
 /// challenge.
 ///
 /// The first request to an origin is sent without a credential, gets a 401, and is sent again. Later requests carry a credential from the
-/// start, until the server refuses its nonce, which renews it. A second 401 of the same request is final.
+/// start, until the server rejects its nonce, which renews the challenge. A second 401 of the same request is final.
 ///
-/// The hash functions are MD5 and SHA-256 with their session forms; hashed user names are supported. Of several challenges the first
-/// supported one is answered. The only supported protection is `auth`: a 401 that requires `auth-int` is final. A redirect carries the
-/// credential for the first URL, which a server may refuse.
+/// The hash functions are MD5 and SHA-256 with their session forms; hashed user names are supported. If a 401 has several challenges, the
+/// first supported one is used. The only supported protection is `auth`: a 401 that requires `auth-int` is final. A redirect carries the
+/// credential for the first URL, which a server may reject.
 public struct DigestAuthentication: Authentication, SecretAuthentication {
     private let session: DigestSession
 

@@ -7,7 +7,7 @@ package struct DigestChallenge: Sendable, Hashable {
         case sha256 = "SHA-256"
         case sha256Session = "SHA-256-sess"
 
-        /// Computes the digest of a text, in hexadecimal digits.
+        /// Computes the digest of a string, in hexadecimal digits.
         func digest(of text: String) -> String {
             switch self {
             case .md5, .md5Session: MD5Hash.digest(of: text.utf8).hexadecimal
@@ -24,18 +24,18 @@ package struct DigestChallenge: Sendable, Hashable {
         }
     }
 
-    // The text between the quotes, with its escapes. The digest is computed from it, and the answer repeats it, without a change.
+    // The text between the quotes, with its escapes. The digest is computed from it, and the credentials repeat it unchanged.
     package let realm: String
     package let nonce: String
     package let opaque: String?
     /// `nil` if the server names no algorithm.
     let algorithm: Algorithm?
-    /// True if the server refused the previous nonce only because it was too old.
+    /// True if the server rejected the previous nonce only because it was too old.
     let isStale: Bool
     /// True if the server wants the user's name as a hash.
     let hashesUser: Bool
 
-    /// Finds the first challenge that Ness can answer. Servers list the challenge that they prefer first (RFC 7616, 3.7).
+    /// Finds the first challenge that Ness supports. Servers list the challenge that they prefer first (RFC 7616, 3.7).
     /// - Parameter fields: The values of the response's `WWW-Authenticate` fields.
     package static func first(in fields: [String]) -> DigestChallenge? {
         for field in fields {
@@ -54,7 +54,7 @@ package struct DigestChallenge: Sendable, Hashable {
             let protections = parameters["qop"]
         else { return nil }
         guard HeaderFieldValue.members(protections.lowercased()).contains("auth") else { return nil }
-        // The answer repeats them, and could not be sent.
+        // The credentials repeat these values, which could not be sent.
         let repeated = [realm, nonce, parameters["opaque"] ?? ""]
         let isSendable = repeated.allSatisfy { (try? HTTPHeaders.Field(name: HeaderName.authorization, value: $0).checkSyntax()) != nil }
         guard isSendable else { return nil }
@@ -87,7 +87,7 @@ extension HeaderFieldValue {
             // The credentials of another scheme may hold `=`.
             let value = value(keepsEscapes: true, upTo: Self.endsWord)
             guard !name.isEmpty, !found.isEmpty else { continue }
-            // If a parameter stands twice, the first one counts.
+            // If a parameter occurs twice, the first one counts.
             let parameter = name.lowercased(), last = found.count - 1
             if found[last].parameters[parameter] == nil { found[last].parameters[parameter] = value }
         }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A user's name and password, from which the answers to challenges are computed (RFC 7616, 3.4).
+/// A user's name and password, from which the responses to challenges are computed (RFC 7616, 3.4).
 struct DigestCredentials: Sendable {
     let user: String
     let password: String

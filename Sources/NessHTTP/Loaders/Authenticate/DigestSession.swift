@@ -1,8 +1,8 @@
 import Foundation
 import NessLock
 
-/// Answers the challenges of any number of origins with one user's credentials. It keeps the last challenge of each origin. Later requests
-/// then carry an answer from the start, with the same nonce and a higher count.
+/// Responds to the challenges of any number of origins with one user's credentials. It keeps the last challenge of each origin. Later
+/// requests are then authorized from the start, with the same nonce and a higher count.
 final class DigestSession: Authentication {
     /// The last challenge of an origin.
     private struct Nonce: Sendable {
@@ -34,7 +34,7 @@ final class DigestSession: Authentication {
         self.makeClientNonce = makeClientNonce
     }
 
-    /// Adds the answer to the origin's last challenge. Without a challenge the request stays unchanged.
+    /// Adds the credentials for the origin's last challenge. Without a challenge the request stays unchanged.
     func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
         let url = ParsedURL(request.url), origin = url.origin
         let nonce: Nonce? = state.withLock { state in
@@ -50,7 +50,7 @@ final class DigestSession: Authentication {
         return request
     }
 
-    /// Stores a challenge, unless it says that the password is wrong: repeated attempts could lock the user out.
+    /// Stores a challenge, unless it shows that the password is wrong: repeated attempts could lock the user out.
     func renew(after response: HTTPResponse) async throws -> Bool {
         let origin = ParsedURL(response.request.url).origin
         let used = response.request[CredentialGeneration.self]

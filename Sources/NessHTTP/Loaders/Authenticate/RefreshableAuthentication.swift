@@ -1,14 +1,14 @@
 import NessLock
 
-/// A credential, such as an access token, that can be renewed when the server refuses it.
+/// A credential, such as an access token, that can be renewed when the server rejects it.
 ///
-/// If several requests meet 401 at the same time, one refresh runs. The requests wait for it, and each is sent once more. A request that
+/// If several requests get a 401 at the same time, one refresh runs. The requests wait for it, and each is sent once more. A request that
 /// was sent with an older credential than the current one is sent again without a refresh.
 ///
 /// If a refresh fails, all requests that wait for it fail with its error, and the next 401 starts a new refresh. A second 401 after a
 /// refresh is final. Dropping one waiting request does not end the refresh; dropping all of them does.
 ///
-/// With `isStale` a credential is also renewed ahead of time: a request with a stale credential is not sent in vain, but waits for the same
+/// With `isStale` a credential is also renewed ahead of time: a request with a stale credential is not sent, but waits for the same
 /// single refresh, and is then sent with the new credential.
 ///
 /// The requests that a refresh makes are not authenticated by this object: the refresh would wait for itself. A request belongs to the
@@ -27,7 +27,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 
     private let state: Lock<State>
-    /// A Boolean value that indicates whether a 403 starts a refresh, too.
+    /// A Boolean value that indicates whether a 403 starts a refresh, in addition to a 401.
     public let refreshesOnForbidden: Bool
     private let timeout: Duration?
     private let clock: PipelineClock
@@ -39,22 +39,22 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     struct Occasion: Sendable {
         /// The request that waits for the refresh and caused it.
         let request: HTTPRequest
-        /// The refusal; `nil` if the credential was stale before the request was sent.
+        /// The response that rejected the credential; `nil` if the credential was stale before the request was sent.
         let response: HTTPResponse?
         /// The manager that sends the request; `nil` outside of a pipeline.
         let manager: (any AnyObject & Sendable)?
     }
 
-    /// Makes an authentication that renews its credential when the server refuses it.
+    /// Makes an authentication that renews its credential when the server rejects it.
     /// - Parameters:
     ///   - credential: The first credential.
-    ///   - refreshesOnForbidden: True if a 403 starts a refresh, too.
-    ///   - timeout: The longest time that a refresh may take. After that the refresh is cancelled, and the requests that wait for it fail
+    ///   - refreshesOnForbidden: True if a 403 starts a refresh, in addition to a 401.
+    ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
-    ///   - refresh: Gets a new credential from the refused one and the response that refused it. Runs off the main thread. Two refreshes
-    ///     never run at the same time, unless the closure continues after its cancellation.
+    ///   - refresh: Gets a new credential, given the rejected one and the response that rejected it. Runs off the main thread. Two
+    ///     refreshes never run at the same time, unless the closure continues after its cancellation.
     public init(
         credential: Credential, refreshesOnForbidden: Bool = false, timeout: Duration? = .seconds(300),
         clock: any Clock<Duration> = ContinuousClock(), apply: @escaping @Sendable (Credential) -> HTTPHeaders,
@@ -87,8 +87,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         refresh = renew
     }
 
-    /// The current credential. After you set it, for example at a login, requests that the server refused with an older one are sent again.
-    /// Requests that wait for a refresh are sent again, too: the refresh is cancelled, unless the refresh itself sets the credential.
+    /// The current credential. After you set it, for example at a login, Ness resends requests that the server rejected with an older one,
+    /// and requests that wait for a refresh. The refresh is canceled, unless the refresh itself sets the credential.
     public var credential: Credential {
         get { state.withLock { $0.credential } }
         set {
@@ -136,7 +136,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         return request
     }
 
-    /// Waits for a newer credential than the one that the server refused.
+    /// Waits for a newer credential than the one that the server rejected.
     /// - Throws: The error of the refresh; `NessError.timedOut` if the refresh took too long; `NessError.validation` with the response if
     ///   the wait could never end, because the refresh of another authentication waits for this one and makes this request.
     public func renew(after response: HTTPResponse) async throws -> Bool {
@@ -160,7 +160,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion) }
             let waiting = (occasion.manager as? any WaitCounting)?.waiting
             do {
-                // The refresh is shared. If this waiter is dropped, the refresh continues for the others; it ends if there are none.
+                // The refresh is shared. If this waiter is dropped, the refresh continues for the others; it ends with the last waiter.
                 let hasEnded: Bool
                 if let waiting {
                     hasEnded = try await waiting.during(.refresh) { try await refresh.wait() }
@@ -173,7 +173,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 throw occasion.response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
             } catch is RunningRefresh.Abandoned {
                 // The refresh ended because all its waiters were dropped just before this one joined, or because a new credential was set.
-                // Try again, unless this task itself was cancelled.
+                // Try again, unless this task itself was canceled.
                 try Task.checkCancellation()
             } catch is RunningRefresh.TimedOut {
                 throw NessError.timedOut(

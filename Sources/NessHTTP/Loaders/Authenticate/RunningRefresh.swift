@@ -36,7 +36,8 @@ final class RunningRefresh: ScopeMember {
                 }
             }
         }
-        // Registered before the check: if two refreshes begin to wait for each other at once, at least one of them sees the other's entry.
+        // Registered before the check: if two refreshes start to wait for each other at the same time, at least one of them sees the
+        // other's entry.
         if surrounding.contains(where: { waits(for: $0) }) { return false }
         try await end.value
         return true

@@ -2,7 +2,7 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// Answers requests from the cache where RFC 9111 allows a private cache to do so, and stores responses: see `HTTPCache`.
+/// Serves requests from the cache where RFC 9111 allows a private cache to do so, and stores responses: see `HTTPCache`.
 ///
 /// It is below authentication, so that it knows the credential, and above the sharing of exchanges, so that its own requests are shared.
 final class Cache: Sendable {
@@ -21,7 +21,7 @@ final class Cache: Sendable {
 
     private var now: Date { origin + clock.elapsed().seconds }
 
-    /// The rest of the way, with the request and the context of the call that asks.
+    /// The loaders below the cache, with the request and the context of the current call.
     private struct Next: Sendable {
         let pipeline: Pipeline
         let context: CallContext
@@ -57,11 +57,11 @@ final class Cache: Sendable {
         }
     }
 
-    /// Returns the answer of a stored response; `nil` if the server has to be asked.
+    /// Returns the result of a stored response; `nil` if the request has to reach the server.
     private func answer(
         _ stored: CachedResponse?, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: Next
     ) -> HTTPResponse? {
-        // A repeated attempt wants another answer than the failure that caused it.
+        // A retry must not get the stored copy of the failure that caused it.
         guard let stored, stored.statusCode < 400 || next.context.attempt == 1 else { return nil }
         let now = now, use = stored.use(for: wanted, at: now)
         guard use != .validate, let answer = stored.answer(to: request, at: now) else { return nil }
@@ -76,7 +76,7 @@ final class Cache: Sendable {
         await cache.removeAll()
     }
 
-    /// The answer if no response is stored and the request forbids the network (RFC 9111, 5.2.1.7).
+    /// The result if no response is stored and the request forbids the network (RFC 9111, 5.2.1.7).
     private func nothingStored(_ request: HTTPRequest) -> HTTPResponse {
         var response = HTTPResponse(statusCode: 504, request: request)
         response.source = .cache
@@ -132,14 +132,14 @@ final class Cache: Sendable {
         }
     }
 
-    /// Gets a newer response in the background. Only one such fetch runs for each stored response. It is cancelled like the request's own
+    /// Gets a newer response in the background. Only one such fetch runs for each stored response. It is canceled like the request's own
     /// exchange, and by a reset.
     private func revalidate(
         _ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: Next
     ) {
         let name = [key.url, key.credential, stored.variant]
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
-        // The background fetch has its own call: the caller's call is already answered and must see no more events.
+        // The background fetch has its own call: the caller's call has already completed and must see no more events.
         let call = Call(.success(request), next.context.policies.forSideRequest, clock: clock)
         var context = CallContext(call)
         context.credentialScope = next.context.credentialScope
@@ -182,8 +182,8 @@ final class Cache: Sendable {
 }
 
 extension HTTPRequest {
-    /// True if a stored response may answer the request, and if its response may be stored. Only the server can evaluate `If-Match` and
-    /// `If-Unmodified-Since`, which guard a change.
+    /// True if a stored response may be used for the request, and if its response may be stored. Only the server can evaluate `If-Match`
+    /// and `If-Unmodified-Since`, which guard a change.
     fileprivate func isCacheable(in context: CallContext) -> Bool {
         method == .get && context.policies.kind == .data && context.policies.sink == nil && body == nil && context.transport == nil
             && !headers.contains(HeaderName.ifMatch) && !headers.contains(HeaderName.ifUnmodifiedSince)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The file format of the stored responses with one key: a mark, the checksum of the head, the head, the bodies. The head is a list of fields,
-/// each after its length. It has the checksums of the bodies.
+/// The file format of the stored responses with one key: a mark, the checksum of the head, the head, the bodies. The head is a list of
+/// fields, each after its length. It has the checksums of the bodies.
 enum CacheFile {
     /// Reads bytes of a known length, and fields after their length.
     private struct Reader {
@@ -23,7 +23,7 @@ enum CacheFile {
     private static let checksumLength = 8
     private static let lengthLength = 4
 
-    /// Computes the checksum of some bytes, which finds a file that is incomplete or damaged. It is no protection against a person who can
+    /// Computes the checksum of some bytes, which finds a file that is incomplete or damaged. It does not protect against a person who can
     /// write the file. SHA-256 took most of the time that a revalidated response took.
     static func checksum(of bytes: some Collection<UInt8>) -> Data {
         let sum = bytes.withContiguousStorageIfAvailable { bytes in

@@ -3,11 +3,11 @@ import NessLock
 
 /// Stored responses as files, one file for each key. Responses that cannot be read or written count as not stored.
 ///
-/// A lookup opens one file by its name. It reads no folder, and waits for no change: the index's lock is held for no system call. Changes run
-/// one after another. Before the first of them the folder is read, to know the sizes and the order of use.
+/// A lookup opens one file by its name. It reads no folder, and waits for no change: the index's lock is held for no system call. Changes
+/// run one after another. Before the first of them the folder is read for the sizes and the order of use.
 ///
 /// A file is renamed to its name when it is complete, and never synced. After a crash of the system the file may be missing, the older one
-/// or incomplete; its checksums tell the latter.
+/// or incomplete; its checksums reveal an incomplete one.
 package final class CacheFolder: Sendable {
     /// An access to the folder, for tests.
     package enum Access: Sendable {

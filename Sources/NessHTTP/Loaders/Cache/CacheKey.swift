@@ -5,8 +5,8 @@ import Foundation
 struct CacheKey: Sendable, Hashable {
     /// The URL in its normal form, or its digest.
     let url: String
-    /// All secret header fields, or a digest of the URL and the fields. Empty if there are none. It keeps the responses of different users
-    /// apart.
+    /// All secret header fields, or a digest of the URL and the fields. Empty without secret fields. It keeps the responses of different
+    /// users apart.
     let credential: String
 
     init(url: String, credential: String) {

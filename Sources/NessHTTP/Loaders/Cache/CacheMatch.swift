@@ -2,7 +2,7 @@
 struct CacheMatch: Sendable {
     /// The newest response that matches the request. `nil` if none does.
     let response: CachedResponse?
-    /// The newest responses of other variants. If no response matches the request, the server is asked about these.
+    /// The newest responses of other variants. If no response matches the request, the request names these to the server.
     let others: [CachedResponse]
 
     /// Chooses among the responses with one key, newest first.

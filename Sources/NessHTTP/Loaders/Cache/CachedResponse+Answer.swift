@@ -1,8 +1,8 @@
 import Foundation
 
-/// Answers to requests with conditions or a range, from a stored response.
+/// Responses to requests with conditions or a range, made from a stored response.
 extension CachedResponse {
-    /// Makes the answer to a request (RFC 9111, 4.3.2; RFC 9110, 13.2.2 and 14.2). `nil` if only the server can answer.
+    /// Makes the response to a request (RFC 9111, 4.3.2; RFC 9110, 13.2.2 and 14.2). `nil` if only the server can respond.
     func answer(to request: HTTPRequest, at now: Date) -> HTTPResponse? {
         var answered = headers
         answered[HeaderName.age] = "\(Int64(min(age(at: now), 2_147_483_648)))"
@@ -44,7 +44,7 @@ extension CachedResponse {
         return validator == headers[HeaderName.entityTag] || validator == headers[HeaderName.lastModified]
     }
 
-    /// The requested range, if it is a single span within the body. `nil` for any other range, which the server may answer as it chooses.
+    /// The requested range, if it is a single span within the body. `nil` for any other range, which the server may handle as it chooses.
     private func range(_ request: HTTPHeaders) -> Range<Int>? {
         guard let value = request[HeaderName.range] else { return nil }
         let halves = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
 /// Validation of stored responses (RFC 9111, 4.3).
 extension CachedResponse {
-    /// The entity tag. `nil` if there is none, or none that can be sent.
+    /// The entity tag. `nil` if the response has none that can be sent.
     var entityTag: String? {
         guard let tag = headers.values(for: HeaderName.entityTag).first, !tag.isEmpty, tag.utf8.count <= 1_024 else { return nil }
         // An entity tag that is invalid in a header field would make every later request fail.

@@ -57,9 +57,9 @@ struct CachedResponse: Sendable {
 
     /// The ways in which a stored response may be used.
     enum Use: Sendable, Hashable {
-        /// The stored response answers the request.
+        /// The stored response is used for the request.
         case answer
-        /// The stored response answers the request, while a newer one is fetched in the background (RFC 5861, 3).
+        /// The stored response is used for the request, while a newer one is fetched in the background (RFC 5861, 3).
         case answerAndRevalidate
         /// The server has to validate the stored response first.
         case validate
@@ -84,7 +84,7 @@ struct CachedResponse: Sendable {
         return wanted.has("min-fresh") || staleness >= tolerance("stale-while-revalidate") ? .validate : .answerAndRevalidate
     }
 
-    /// Checks whether the stored response may answer in place of an error (RFC 5861, 4).
+    /// Checks whether the stored response may replace an error (RFC 5861, 4).
     func mayReplaceError(for wanted: CacheControl, at now: Date) -> Bool {
         guard mayBeStale, !wanted.has("no-cache"), received <= now else { return false }
         let age = age(at: now)

@@ -10,11 +10,11 @@ import NessPromise
 ///
 /// **Stored responses.** The cache stores complete responses to GET, of data requests without a body. It never guesses a lifetime: a
 /// response is used without asking the server only for the time that its `max-age` or `Expires` allows. Failures are stored for that time
-/// as well, but a stored failure never answers a repeated attempt. Redirects are not stored, nor statuses that concern the client or one
+/// as well, but a stored failure is never used for a retry. Redirects are not stored, nor statuses that concern the client or one
 /// request (401, 403, 407, 412, 429 and others). Without an explicit lifetime, a response with status 200, 203 or 204 and an `ETag` or
 /// `Last-Modified` is kept for validation. JSON and responses to requests with a credential are then not kept.
 ///
-/// **Conditional requests.** A fresh response answers a request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span: with
+/// **Conditional requests.** A fresh response serves a request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span: with
 /// 304, 206 or the whole body. Without a fresh response the request goes to the server unchanged. `If-Match` and `If-Unmodified-Since`
 /// always go to the server.
 ///
@@ -25,7 +25,7 @@ import NessPromise
 ///
 /// **Request directives.** A request can say `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`, `stale-if-error` and
 /// `only-if-cached` (504 if no response is stored) in `Cache-Control`. A request with a method other than GET, HEAD, OPTIONS and TRACE
-/// removes the stored responses for its URL, unless the server refuses the request.
+/// removes the stored responses for its URL, unless the server rejects the request.
 ///
 /// **Users.** Each credential has its own responses: no user sees another user's.
 ///
@@ -45,7 +45,7 @@ public final class HTTPCache: Sendable {
         /// The targets of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
         var fetches: [Int: String] = [:]
 
-        /// Sets the responses with a key, unless its URL was invalidated since the fetch began.
+        /// Sets the responses with a key, unless its URL was invalidated since the fetch started.
         mutating func set(_ key: CacheKey, _ responses: [CachedResponse], _ fetch: Int) {
             guard fetches[fetch] != nil else { return }
             // The oldest variants are left out if all together are too large.
@@ -140,7 +140,7 @@ public final class HTTPCache: Sendable {
         return CacheMatch(among: all, for: request)
     }
 
-    /// Stores a response and replaces an older one, unless the target was invalidated since the fetch began. A secret response is not
+    /// Stores a response and replaces an older one, unless the target was invalidated since the fetch started. A secret response is not
     /// written to disk, nor one whose file may stay.
     func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, isSecret: Bool, isWritten: Bool) async {
         state.withLock { $0.set(key, ($0.entries.use(key) ?? []).adding(response), fetch) }

@@ -1,9 +1,10 @@
 extension HTTPResponse {
     /// Checks whether a private cache may store this response (RFC 9111, 3).
     ///
-    /// Ness is stricter than the RFC. It stores decoded content only, because the next request may not know the coding. Without an explicit lifetime or `no-cache` it does not store JSON, because most APIs that send
-    /// neither do not expect caching. Nor does it store errors or responses to requests with a credential. Most failures are stored only
-    /// for the time that the server names: see `isKept` for those that may be validated, too.
+    /// Ness is stricter than the RFC. It stores decoded content only, because the next request may not know the coding. Without an explicit
+    /// lifetime or `no-cache` it does not store JSON, because most APIs that send neither do not expect caching. Nor does it store errors
+    /// or responses to requests with a credential. Most failures are stored only for the time that the server names: see `isKept` for those
+    /// that may also be validated.
     func isStorable(for request: HTTPRequest) -> Bool {
         let control = CacheControl(headers)
         guard isKept || hasStorableStatus, !mayBeCut(request), ContentCoding.codings(in: headers).isEmpty else { return false }
@@ -21,7 +22,7 @@ extension HTTPResponse {
 
     private static let kept: Set<Int> = [200, 203, 204, 404, 405, 410, 414]
 
-    /// True if the response may be kept for the time that the server names, whatever its status means. Redirects may not, because each
+    /// True if the response may be kept for the time that the server names, regardless of its status. Redirects may not, because each
     /// request decides for itself whether to follow one.
     private var hasStorableStatus: Bool {
         switch statusCode {
@@ -35,7 +36,8 @@ extension HTTPResponse {
     /// Returns true if the body may be cut without a sign of it.
     private func mayBeCut(_ request: HTTPRequest) -> Bool {
         #if canImport(FoundationNetworking)
-        // URLSession on this platform decompresses without a check of the end. It takes compressed bodies only if the request asks for them.
+        // URLSession on this platform decompresses without a check of the end. It takes compressed bodies only if the request asks for
+        // them.
         guard request.headers.contains(HeaderName.acceptEncoding) else { return false }
         return !ContentCoding.codings(in: receivedHeaders).isEmpty
         #else

@@ -4,7 +4,7 @@ import NessPromise
 
 /// Finds the exchange that a request may share, as the manager's `DuplicatedHandler` decides.
 ///
-/// A read that begins after a write to the same URL has completed never joins an exchange that began before the write completed. It could
+/// A read that starts after a write to the same URL has completed never joins an exchange that started before the write completed. It could
 /// get the state from before the write.
 final class Coalesce: Sendable {
     private let exchanges = Lock(ExchangeTable())
@@ -20,7 +20,7 @@ final class Coalesce: Sendable {
 
     /// The way in which a request gets its exchange.
     struct Decision: Sendable {
-        /// The exchange in flight that the request joins; `nil` to begin one.
+        /// The exchange in flight that the request joins; `nil` to start one.
         var joined: Exchange?
         /// The identity of a new exchange; `nil` for one that no other request may join.
         var identity: RequestIdentity?
@@ -28,7 +28,7 @@ final class Coalesce: Sendable {
         var replaced: Exchange?
         /// The error of the callers who are excluded; `nil` if none are.
         var superseded: NessError?
-        /// Gets the outcome in place of the caller, who is excluded, too.
+        /// Receives the outcome in place of the caller, who is excluded like the others.
         var completion: (@Sendable (Result<HTTPResponse, any Error>) -> Void)?
     }
 
@@ -64,7 +64,7 @@ final class Coalesce: Sendable {
         let duplicate = DuplicatedRequest(kind: context.policies.kind, request: request, callerCount: exchange.callerCount)
         let decision = handler.decide(on: duplicate)
         // Made where it is needed: a caller who joins, the most frequent case, needs none.
-        func superseded() -> NessError { context.error(.duplicate, "set aside by the duplicate policy \(decision.name)") }
+        func superseded() -> NessError { context.error(.duplicate, "excluded by the duplicate policy \(decision.name)") }
         switch decision {
         case .requestSeparately: return Decision()
         case .ignoreCurrentCompletion: throw superseded()

@@ -5,7 +5,7 @@
 /// have to be equal.
 ///
 /// A manager without a handler shares one exchange among equal GET, HEAD and OPTIONS requests, and sends every other request on its own. A
-/// handler (`Ness.Configuration.duplicatedHandler`) is asked about every duplicate, also about POST. `DefaultDuplicatedHandler` has the
+/// handler (`Ness.Configuration.duplicatedHandler`) decides about every duplicate, even a POST. `DefaultDuplicatedHandler` has the
 /// usual policies.
 ///
 /// ```swift
@@ -19,15 +19,15 @@
 /// let ness = Ness { $0.duplicatedHandler = OneOrderAtATime() }
 /// ```
 ///
-/// **Requests that are never duplicates:** streams, requests with a transport of their own, requests whose redirects a closure decides, and
+/// **Requests that are never duplicates:** streams, requests with their own transport, requests whose redirects a closure decides, and
 /// requests with a body that is a sequence or that a closure makes. Header fields in `headersIgnoredInDuplicates` are not compared.
 ///
-/// **Callers stay separate.** Callers who share an exchange each have a promise, validators, a timeout and a retry control of their own.
+/// **Callers stay separate.** Callers who share an exchange each have their own promise, validators, timeout and retry control.
 /// Dropping one promise leaves the others alone. The exchange ends when its last caller leaves. A caller that a decision excludes fails
 /// with `NessError.duplicate`, which names the decision.
 ///
 /// **Threads.** The library calls the handler off the main thread, in the task of the later request, and for several requests at the same
-/// time. It must not block. It may be asked again about the same request if the exchange in flight ends meanwhile.
+/// time. It must not block. It may be called again for the same request if the exchange in flight ends meanwhile.
 ///
 /// **Testing.** `DuplicatedRequest` has a public initializer:
 ///
@@ -47,7 +47,7 @@ public protocol DuplicatedHandler: Sendable {
 public struct DuplicatedRequest: Sendable {
     /// The kind of result, which is the same for both requests.
     public let kind: RequestKind
-    /// The later request, as it would go on the wire.
+    /// The later request, as it would be sent.
     public let request: HTTPRequest
     /// The number of callers who wait for the exchange in flight.
     public let callerCount: Int
@@ -73,7 +73,7 @@ public enum RequestDuplicatedDecision: Sendable {
     /// Sends the current request, and passes its result to a closure. The exchange in flight is dropped, and every caller is excluded. The
     /// closure runs off the main thread.
     case dropAndRequestAgainWithCompletion(@Sendable (Result<HTTPResponse, any Error>) -> Void)
-    /// Excludes the current caller. The exchange in flight and its callers go on.
+    /// Excludes the current caller. The exchange in flight and its callers continue.
     case ignoreCurrentCompletion
     /// Gives the exchange in flight to the current caller. The earlier callers are excluded.
     case useCurrentCompletion
@@ -81,7 +81,7 @@ public enum RequestDuplicatedDecision: Sendable {
     case useBothCompletion
     /// Passes the result of the exchange in flight to a closure. Every caller is excluded. The closure runs off the main thread.
     case useCompletion(@Sendable (Result<HTTPResponse, any Error>) -> Void)
-    /// Sends the current request on its own. The exchange in flight and its callers go on.
+    /// Sends the current request on its own. The exchange in flight and its callers continue.
     case requestSeparately
 
     var name: String {

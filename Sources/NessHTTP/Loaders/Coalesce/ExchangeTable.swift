@@ -12,8 +12,8 @@ struct ExchangeTable: Sendable {
     private var entries: [RequestIdentity: Entry] = [:]
     /// The number of exchanges so far.
     private var count = 0
-    /// The numbers of the last exchanges before the last writes, by the hash of the writes' targets. If two targets have one hash, a read may
-    /// be sent without need.
+    /// The numbers of the last exchanges before the last writes, by the hash of the writes' targets. If two targets have one hash, a read
+    /// may be sent without need.
     private var lastBeforeWrite: [Int: Int] = [:]
     /// The number of writes at which those are forgotten that close no read in flight.
     private var writeLimit = ExchangeTable.leastWriteLimit

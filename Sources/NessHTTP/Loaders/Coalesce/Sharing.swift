@@ -3,9 +3,9 @@ import NessPromise
 
 /// The sharing of exchanges: equal requests wait in one.
 extension Pipeline {
-    /// Answers a request with an exchange: one that it joins, or one that it begins.
+    /// Completes a request with an exchange: one that it joins, or one that it starts.
     func share(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
-        // Also after a failed write, because the server may have acted on it.
+        // Even after a failed write, because the server may have acted on it.
         defer { if !request.method.isSafe { coalesce.closeReads(after: request) } }
         while true {
             let member = try enter(request, context)
@@ -30,7 +30,7 @@ extension Pipeline {
         return outcome
     }
 
-    /// Joins an exchange, or begins one.
+    /// Joins an exchange, or starts one.
     /// - Returns: The caller as a member. Without a waiter, the caller has to run the exchange.
     @inline(never)
     private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> Exchange.Member {
@@ -87,8 +87,8 @@ extension Pipeline {
         if !context.isSide { try context.call.enter(member) }
     }
 
-    /// True if the exchange needs a separate task, because the caller may have to continue before the exchange ends: other callers still wait
-    /// for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
+    /// True if the exchange needs a separate task, because the caller may have to continue before the exchange ends: other callers still
+    /// wait for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
         guard isShared || !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request, in: context) else { return false }
         return loaders.areAboveSharing || context.call.policies.additions?.loaders.areAboveSharing == true || control(of: context) != nil
@@ -98,7 +98,7 @@ extension Pipeline {
     // MARK: the outcome
 
     /// Returns the response of an exchange as a caller sees it, or throws the caller's error. Returns `nil` if the outcome does not concern
-    /// this caller, who then begins again.
+    /// this caller, who then starts again.
     @inline(never)
     private static func judge(
         _ outcome: Result<HTTPResponse, any Error>, of exchange: Exchange, for request: HTTPRequest, in context: CallContext
@@ -107,8 +107,8 @@ extension Pipeline {
         case .success(let response): return context.shown(response, insteadOf: (exchange.request, request))
         case .failure(let error):
             let explained = context.explain(error, of: exchange.context.request)
-            // A download is judged by the validators of the caller who began it. If this caller's validators accept the response, it begins a
-            // new exchange.
+            // A download is judged by the validators of the caller who started it. If this caller's validators accept the response, it
+            // starts a new exchange.
             guard case NessError.validation(let failure) = explained, context.policies.kind == .download, let response = failure.response,
                 // A file that is not the expected one is so for every caller: equal downloads expect the same.
                 !(failure.underlying is FileMismatch)

@@ -5,7 +5,8 @@ import FoundationNetworking
 #endif
 
 extension Cookie {
-    /// Makes a cookie from one of Foundation, such as those of a login in a web view, which WebKit's `httpCookieStore.allCookies()` returns.
+    /// Makes a cookie from one of Foundation, such as those of a login in a web view, which WebKit's `httpCookieStore.allCookies()`
+    /// returns.
     ///
     /// ```swift
     /// let jar = CookieJar()
@@ -13,7 +14,7 @@ extension Cookie {
     ///     if let cookie = Cookie(cookie) { jar.insert(cookie) }
     /// }
     /// ```
-    /// - Parameter cookie: The cookie of Foundation. A leading dot of its domain means that subdomains get it, too.
+    /// - Parameter cookie: The cookie of Foundation. A leading dot of its domain means that subdomains also get it.
     /// - Returns: The cookie. `nil` if it cannot be sent.
     public init?(_ cookie: HTTPCookie) {
         let isForAll = cookie.domain.hasPrefix(".")

@@ -31,8 +31,8 @@ public struct Cookie: Sendable, Hashable {
     ///   - name: The name.
     ///   - value: The value.
     ///   - domain: The host that the cookie is for.
-    ///   - includesSubdomains: True to send the cookie to all hosts below `domain`, too. It has no effect for an address and for a public
-    ///     suffix, such as `co.uk`.
+    ///   - includesSubdomains: True to send the cookie to all hosts below `domain` as well. It has no effect for an address and for a
+    ///     public suffix, such as `co.uk`.
     ///   - path: The path that the cookie is for, including all paths below.
     ///   - expires: The expiry time. `nil` for a cookie that lasts as long as the jar.
     ///   - isSecure: True to send the cookie over https only.
@@ -173,7 +173,7 @@ extension Cookie: Codable {
     private enum CodingKeys: CodingKey { case name, value, domain, includesSubdomains, path, expires, isSecure, isHTTPOnly }
 
     /// Reads a cookie.
-    /// - Throws: `DecodingError`, also for a cookie that cannot be sent.
+    /// - Throws: `DecodingError`, for example for a cookie that cannot be sent.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         let cookie = Cookie(

@@ -150,8 +150,8 @@ extension HTTPRequest {
 }
 
 extension CookieJar {
-    /// Makes a jar with the cookies that `write(to:)` has written to a file, without those that have expired since. Reads the file at once,
-    /// and blocks the thread meanwhile.
+    /// Makes a jar with the cookies that `write(to:)` has written to a file, without those that have expired since. Reads the file
+    /// synchronously, and blocks the thread while it reads.
     /// - Parameter file: The URL of the file. A file that is missing or broken gives an empty jar.
     public convenience init(contentsOf file: URL) { self.init(contentsOf: file, now: { Date() }) }
 

@@ -38,12 +38,12 @@ extension Pipeline {
         if target.coding != .asStored { names.append(HeaderName.acceptEncoding) }
         if target.isConditional { names += [HeaderName.ifNoneMatch, HeaderName.ifModifiedSince] }
         for name in names where request.headers.contains(name) {
-            throw context.error(.invalidRequest, "the header \(name) is the download's to set")
+            throw context.error(.invalidRequest, "the header \(name) is set by the download itself")
         }
         if let fault = target.expectation?.fault { throw context.error(.invalidRequest, fault) }
         let transport = context.transport ?? wire.transport
         guard target.coding != .asStored || transport.keepsContentCoding else {
-            throw context.error(.invalidRequest, "the transport unpacks every body, so no file can be saved as it is stored")
+            throw context.error(.invalidRequest, "the transport decompresses every body, so a compressed file can't be saved")
         }
     }
 

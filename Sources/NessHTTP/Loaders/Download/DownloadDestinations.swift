@@ -57,7 +57,7 @@ final class DownloadDestinations: Sendable {
         var busy: [String: Busy] = [:]
         var lastNumber = 0
         var kept: [String: Owner] = [:]
-        /// The number of keepers at which those of ended downloads are removed.
+        /// The number of owners at which those of ended downloads are removed.
         var keptLimit = 64
 
         mutating func keep(_ path: String, _ claim: Claim) {
@@ -84,7 +84,7 @@ final class DownloadDestinations: Sendable {
         _ path: String, fetching source: String?, for call: Call, _ operation: @Sendable () async throws -> Value
     ) async throws -> Value {
         let claim = Claim(source, call)
-        // The handler covers everything: a download that starts after a drop has to see at once that this one is ending.
+        // The handler covers everything: a download that starts after a drop must immediately see that this one is ending.
         return try await withTaskCancellationHandler {
             try await take(path, claim)?.wait()
             defer { leave(path) }
@@ -106,8 +106,7 @@ final class DownloadDestinations: Sendable {
                 state.keep(path, claim)
                 return nil
             }
-            // Equal downloads share an exchange. A download that starts while the other one is being cancelled begins an exchange of its
-            // own.
+            // Equal downloads share an exchange. A download that starts while the other one is being canceled starts its own exchange.
             let isSame = claim.hasSameSource(as: holder.source)
             guard isSame || holder.isEnding else { throw Self.busyFailure }
             if !isSame { state.busy[path]?.isMixed = true }
@@ -117,7 +116,7 @@ final class DownloadDestinations: Sendable {
         }
     }
 
-    /// Removes a waiter whose task was cancelled. The queue may be gone: a waiter that was refused can still be cancelled.
+    /// Removes a waiter whose task was canceled. The queue may be gone: a waiter that was rejected can still be canceled.
     private func abandon(_ path: String, _ number: Int, _ id: WaiterQueue<Waiting>.ID) {
         // The claim is released outside the lock.
         _ = state.withLock { state in
@@ -158,6 +157,6 @@ final class DownloadDestinations: Sendable {
         }
     }
 
-    private static var keptFailure: FileError { FileError("another download, which is paused, keeps this destination") }
-    private static var busyFailure: FileError { FileError("another download is at work on this destination") }
+    private static var keptFailure: FileError { FileError("another download, which is paused, is using this destination") }
+    private static var busyFailure: FileError { FileError("another download is using this destination") }
 }

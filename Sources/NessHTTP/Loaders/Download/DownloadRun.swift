@@ -113,7 +113,7 @@ final class DownloadRun: Sendable {
         }
     }
 
-    /// Returns a 304 with the saved file. `nil` if the answer does not confirm the file that is there.
+    /// Returns a 304 with the saved file. `nil` if the response does not confirm the saved file.
     private func unchanged(_ response: HTTPResponse, _ version: FileVersion) -> HTTPResponse? {
         guard case .file(let saved) = target.destination, version.isConfirmed(by: response), version.describes(saved) else { return nil }
         var unchanged = response
@@ -132,7 +132,7 @@ final class DownloadRun: Sendable {
         }
     }
 
-    /// True if the server can be asked for the rest of the file.
+    /// True if a request can ask the server for the rest of the file.
     private var canContinue: Bool {
         let record = file.record
         return record.validator != nil && record.total != nil && mayKnowRanges.withLock { $0 }
@@ -140,7 +140,7 @@ final class DownloadRun: Sendable {
 
     private typealias Answer = (value: HTTPResponse, isTaken: Bool)
 
-    /// Sends requests until no byte is missing, or until the server answers without the bytes.
+    /// Sends requests until no byte is missing, or until the server responds without the bytes.
     private func fetch() async throws -> Answer {
         var restarts = 0
         while true {
@@ -151,7 +151,7 @@ final class DownloadRun: Sendable {
                 // request that must not be repeated has asked for no range, and no restart would help.
                 restarts += 1
                 guard isResumable, restarts <= 3 else {
-                    throw context.error(.malformedResponse, "the server answers ranges with what was not asked for")
+                    throw context.error(.malformedResponse, "the server responds to range requests with bytes that were not requested")
                 }
                 mayKnowRanges.withLock { $0 = restarts == 1 }
                 try await file.restart()
@@ -206,7 +206,7 @@ final class DownloadRun: Sendable {
         do {
             return try await send(span: 0, requesting: .whole)
         } catch is ReceiverFellBehind {
-            // Only a transport without back pressure gives up. The server is asked for the rest.
+            // Only a transport without back pressure gives up. The next request asks the server for the rest.
             return try await fetch(span: 0)
         }
     }

@@ -23,7 +23,7 @@ final class DownloadSink: BodySink {
         var generation: Int
         /// The head of the response that the sink took. `nil` before that.
         var head: HTTPResponse?
-        /// The head of the response whose file does not have the expected size. `nil` if there is none.
+        /// The head of the response whose file does not have the expected size. `nil` without such a response.
         var mismatched: HTTPResponse?
         /// True if the body is decompressed on its way. No part of such a body can be requested.
         var isUnpacked = false
@@ -40,7 +40,7 @@ final class DownloadSink: BodySink {
     private let codingRule: DownloadCoding
     /// The properties that the file must have. Its size is checked as soon as it is known.
     private let expectation: FileExpectation?
-    /// Called when the server answers a request for a part with the whole file.
+    /// Called when the server responds to a request for a part with the whole file.
     private let onIgnoredRange: @Sendable () -> Void
     private let state: Lock<State>
 
@@ -81,7 +81,8 @@ final class DownloadSink: BodySink {
         return true
     }
 
-    /// Rejects a file that has another size than the expected one. Ends the exchange at once: the bytes of a file explain nothing.
+    /// Rejects a file that has another size than the expected one. Ends the exchange immediately, because the bytes of a file do not
+    /// explain the error.
     private func check(size: Int64, _ response: HTTPResponse?) throws {
         do {
             try expectation?.check(size: size)
@@ -97,17 +98,17 @@ final class DownloadSink: BodySink {
         let coding = headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
         if coding == "identity" || codingRule == .asStored { return }
         guard codingRule == .unpacked else {
-            throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), which was not asked for")
+            throw TransportError(.malformedResponse, "the server compressed the file (\(coding)), which was not requested")
         }
-        // Without a range in the request, `beginPart` refuses it.
+        // Without a range in the request, `beginPart` rejects it.
         if response.statusCode == 206, case .part = requested { throw RangeMismatch() }
         guard headers.contains(HeaderName.contentLength) || headers.contains(HeaderName.transferEncoding) else {
-            throw TransportError(.malformedResponse, "the file comes compressed (\(coding)), and nothing tells its end")
+            throw TransportError(.malformedResponse, "the server compressed the file (\(coding)), and its end can't be detected")
         }
         state.withLock { $0.isUnpacked = true }
     }
 
-    /// Begins the whole file: it was requested, or the server does not support ranges, or the file has changed.
+    /// Starts the whole file: it was requested, or the server does not support ranges, or the file has changed.
     private func beginWhole(_ response: HTTPResponse) async throws {
         if case .part = requested { onIgnoredRange() }
         var (record, generation) = file.present
@@ -131,7 +132,7 @@ final class DownloadSink: BodySink {
 
     private func beginPart(_ response: HTTPResponse) throws {
         guard case .part(let start, let end) = requested else {
-            throw TransportError(.malformedResponse, "a part of the file came, where the whole was asked for")
+            throw TransportError(.malformedResponse, "the server sent a part of the file, although the whole file was requested")
         }
         // A multipart response (RFC 9110, 14.6) was not requested.
         let isMultipart = response.headers[HeaderName.contentType]?.lowercased().hasPrefix("multipart/byteranges") == true
@@ -155,7 +156,7 @@ final class DownloadSink: BodySink {
                 record.spans[0].end = size
             }
         }
-        // The first part tells the length of the file. A file that cannot be resumed is fetched as a whole.
+        // The first part announces the length of the file. A file that cannot be resumed is fetched as a whole.
         guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw RangeMismatch() }
         try file.updateRecord(of: generation) { [spanCount] record in
             record.validator = validator

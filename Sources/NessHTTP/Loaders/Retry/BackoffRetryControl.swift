@@ -28,7 +28,7 @@ public struct BackoffRetryControl: RetryControl {
     ///     it retries every request, even a POST, and even as the manager's control. None by default, because a 503 of some servers means
     ///     that they failed halfway.
     ///   - retriesNonIdempotentRequests: True to retry every request, even if the server may have acted on it already. It has an effect
-    ///     for a request's own control only: a manager's control is not asked about such requests.
+    ///     for a request's own control only: a manager's control never applies to such requests.
     ///   - random: Returns a random number of the range. A test can pass its own.
     public init(
         maxRetryCount: Int, initialDelay: Duration = .milliseconds(200), maxDelay: Duration = .seconds(20),

@@ -27,11 +27,11 @@ extension Pipeline {
         return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
     }
 
-    /// Returns the control to ask about an attempt.
+    /// Returns the control that decides about an attempt.
     ///
-    /// A control that the request brings is always asked, because the caller chose it for this request. The manager's control is asked only
-    /// if another attempt does no harm: the request is idempotent, or the server certainly has not seen it, or it has refused it with a
-    /// status that the control names.
+    /// A request's own control always applies, because the caller chose it for this request. The manager's control applies only if a retry
+    /// is safe: the request is idempotent, the server certainly has not seen it, or the server rejected it with a status that the control
+    /// names.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
         if let control = context.policies.retryControl { return control }
         guard let retryControl else { return nil }
@@ -55,7 +55,7 @@ final class FailedOutcome: Error {
     }
 
     /// Returns the response, or throws the error.
-    /// - Parameter control: The control that was asked, so that the error names the wait that the server asked for; `nil` for none.
+    /// - Parameter control: The control that decided, so that the error names the wait that the server requested; `nil` for none.
     func result(asking control: (any RetryControl)?) throws -> HTTPResponse {
         guard control != nil, let retryAfter = attempt?.retryAfter, case .failure(let error as NessError) = outcome else {
             return try outcome.get()
@@ -130,17 +130,18 @@ extension HTTPResponse {
     /// True for a status after which another attempt may succeed.
     fileprivate var suggestsRetry: Bool { statusCode == 408 || statusCode == 429 || statusCode >= 500 }
 
-    /// Throws `NessError.validation` if a validator refuses this response.
+    /// Throws `NessError.validation` if a validator rejects this response.
     func judge(by validator: any ResponseValidator) throws {
-        // The answer to a download that asked only for a changed file. The validators of the download that saved the file have judged it.
+        // The response to a download that requested the file only if it changed. The validators of the download that saved the file have
+        // judged it.
         if statusCode == 304, file != nil { return }
         let reason: String
         var cause: (any Error)?
         switch validator.validate(for: self) {
         case .valid: return
-        case .invalid: reason = "the response was refused by \(type(of: validator))"
+        case .invalid: reason = "rejected by \(type(of: validator))"
         case .invalidWithReason(let text): reason = text
-        case .invalidBecauseOf(let error): (reason, cause) = ("the response was refused: \(error)", error)
+        case .invalidBecauseOf(let error): (reason, cause) = ("the response was rejected: \(error)", error)
         }
         var context = NessError.Context(request: request, response: self, reason: reason, underlying: cause)
         context.isFinal = validator is any FinalValidator

@@ -3,7 +3,7 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// Reads one stream in a task of its own, and hands the pieces over one at a time.
+/// Reads one stream in a separate task, and hands the pieces over one at a time.
 ///
 /// The task asks the sequence for a piece only after the reader has taken all bytes of the piece before, so at most one piece is in memory.
 /// The last piece of a stream with a known length waits until the sequence has ended: a server never takes a request for complete whose
@@ -71,7 +71,7 @@ package final class BodyProducer: Sendable {
         return taken
     }
 
-    /// Calls a closure once, when `take(upTo:)` need not be waited for any more: at once, or later on the task's thread. A later call
+    /// Calls a closure once, when waiting for `take(upTo:)` is no longer needed: immediately, or later on the task's thread. A later call
     /// replaces the closure.
     package func whenReady(_ body: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
@@ -86,11 +86,11 @@ package final class BodyProducer: Sendable {
     var isAwaited: Bool { state.withLock { $0.onReady != nil } }
 
     /// Suspends until `take(upTo:)` need not be waited for any more.
-    /// - Throws: `CancellationError` if the calling task is cancelled, without waiting for the sequence.
+    /// - Throws: `CancellationError` if the calling task is canceled, without waiting for the sequence.
     func untilReady() async throws {
         let ready = Promise<Void>()
         whenReady { ready.settle(.success(())) }
-        // The promise fails only if this task is cancelled.
+        // The promise fails only if this task is canceled.
         _ = try? await ready.value
         try Task.checkCancellation()
     }
@@ -100,7 +100,7 @@ package final class BodyProducer: Sendable {
         let (task, waiting, ready) = state.withLock { state in
             state.piece = Data()
             state.last = Data()
-            // After a successful end, too: a reader must not take the discarded bytes for the end of the body.
+            // Even after a successful end: a reader must not take the discarded bytes for the end of the body.
             state.end = .failure(CancellationError())
             defer { state.task = nil }
             return (state.task, state.takeWaiting(), state.takeReady())
@@ -162,7 +162,7 @@ package final class BodyProducer: Sendable {
                 return false
             }
             guard state.count == length else {
-                throw WrongLength(reason: "the body's sequence gave more than the \(length) bytes announced")
+                throw WrongLength(reason: "the body's sequence produced more than the \(length) bytes announced")
             }
             state.last = piece
             return true
@@ -182,7 +182,7 @@ package final class BodyProducer: Sendable {
             if !isOpen { continuation.resume() }
             ready?()
         }
-        // The task may be cancelled a moment after the reader has left.
+        // The task may be canceled a moment after the reader has left.
         let hasEnded = state.withLock { state in
             state.isHandingOver = false
             return state.end != nil
@@ -190,8 +190,8 @@ package final class BodyProducer: Sendable {
         if hasEnded { throw CancellationError() }
     }
 
-    /// The error of a piece that is written while another one is, or that is not awaited. Only a writer that several tasks share can do this,
-    /// where the compiler does not prevent it.
+    /// The error of a piece that is written while another one is, or that is not awaited. Only a writer that several tasks share can do
+    /// this, where the compiler does not prevent it.
     private static var overlap: TransportError { TransportError(.invalidRequest, "a piece of the body was written while another one was") }
 
     private func checkLength() throws {

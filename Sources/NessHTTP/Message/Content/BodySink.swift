@@ -17,12 +17,12 @@ package protocol BodySink: AnyObject, Sendable {
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) async throws -> Bool
     /// Takes the next bytes of the body. Returns when the sink has room for more, which holds the server back. Calls are in order and never
     /// overlap.
-    /// - Throws: The error that ends the exchange; `CancellationError` if the task is cancelled.
+    /// - Throws: The error that ends the exchange; `CancellationError` if the task is canceled.
     func write(_ data: Data) async throws
     /// The call has ended, and with it the body. Called once, from any thread.
     func callDidEnd(_ outcome: Result<HTTPResponse, any Error>)
-    /// The number of bytes taken so far, and the final number, or `nil` if that is unknown. `nil` for a sink that takes the bytes as they
-    /// come: what counts is what has arrived.
+    /// The number of bytes taken so far, and the final number, or `nil` if that is unknown. `nil` for a sink that takes all bytes as they
+    /// arrive: the received bytes then count.
     var progress: (completed: Int64, total: Int64?)? { get }
 }
 

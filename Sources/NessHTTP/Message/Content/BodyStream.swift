@@ -50,7 +50,7 @@ package final class BodyStream: Sendable {
 
     /// The error of a second attempt to send a sequence that can be read only once.
     static var spentError: TransportError {
-        TransportError(.invalidRequest, "the body is a sequence that can be sent only once, and an earlier attempt began to send it")
+        TransportError(.invalidRequest, "the body is a sequence that can be sent only once, and an earlier attempt started to send it")
     }
 
     /// Checks before the body is sent that it can be sent.

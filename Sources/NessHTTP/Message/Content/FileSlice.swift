@@ -45,16 +45,16 @@ package struct FileSlice: Sendable {
 
     private func size() throws -> Int64 {
         guard file.isFileURL else {
-            throw TransportError(.invalidRequest, "the body is no file: its URL's scheme is \(file.scheme ?? "none")")
+            throw TransportError(.invalidRequest, "the body is not a file: its URL's scheme is \(file.scheme ?? "none")")
         }
         let attributes: [FileAttributeKey: Any]
         do {
             attributes = try FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)
         } catch {
-            throw TransportError(.invalidRequest, "the file \(file.lastPathComponent) is missing or can't be looked at", underlying: error)
+            throw TransportError(.invalidRequest, "the file \(file.lastPathComponent) is missing or inaccessible", underlying: error)
         }
         guard attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? NSNumber else {
-            throw TransportError(.invalidRequest, "\(file.lastPathComponent) is no regular file")
+            throw TransportError(.invalidRequest, "\(file.lastPathComponent) is not a regular file")
         }
         guard access(file.path, R_OK) == 0 else {
             throw TransportError(.invalidRequest, "the file \(file.lastPathComponent) can't be read")

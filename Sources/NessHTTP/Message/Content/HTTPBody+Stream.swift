@@ -14,7 +14,7 @@ extension HTTPBody {
     /// size. A sequence that gives none for the time of the idle timeout ends the request with `NessError.timedOut`, whose `underlying` is
     /// `StalledBody`.
     ///
-    /// **Once.** When an attempt has begun to read the sequence, the body is never sent again. No retry control is asked then. After a 401
+    /// **Once.** When an attempt has started to read the sequence, the body is never sent again. No retry control applies then. After a 401
     /// the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with
     /// `NessError.redirect`. Any other repetition, such as a second request from the same builder, fails with `NessError.invalidRequest`.
     /// `stream(length:contentType:_:)` makes a body that can be sent again.
@@ -22,9 +22,9 @@ extension HTTPBody {
     /// **Errors.** An error of the sequence ends the request with `NessError.invalidRequest`, whose `underlying` is that error. So does a
     /// sequence that gives fewer or more bytes than `length`. The server then never sees a complete request.
     ///
-    /// **Cancellation.** When the exchange ends early, the task that reads the sequence is cancelled. The request does not wait for it.
+    /// **Cancellation.** When the exchange ends early, the task that reads the sequence is canceled. The request does not wait for it.
     /// - Parameters:
-    ///   - pieces: The sequence. It is read in a task of its own, off the main thread.
+    ///   - pieces: The sequence. It is read in a separate task, off the main thread.
     ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
     ///     chunks.
     ///   - contentType: The media type.
@@ -48,8 +48,8 @@ extension HTTPBody {
     ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
     ///     chunks.
     ///   - contentType: The media type.
-    ///   - makePieces: Makes the sequence. Runs off the main thread, in the task that reads the sequence, when the body is about to be sent.
-    ///     An error that it throws is an error of the sequence.
+    ///   - makePieces: Makes the sequence. Runs off the main thread, in the task that reads the sequence, when the body is about to be
+    ///     sent. An error that it throws is an error of the sequence.
     public static func stream<Pieces: AsyncSequence>(
         length: Int64? = nil, contentType: String = "application/octet-stream",
         _ makePieces: @escaping @Sendable () async throws -> Pieces
@@ -57,7 +57,7 @@ extension HTTPBody {
         stream(length, contentType, isRepeatable: true, MadeSequence(make: makePieces).read)
     }
 
-    /// Makes a body that a closure writes while it is sent. The closure runs anew for each attempt.
+    /// Makes a body that a closure writes while it is sent. The closure runs again for each attempt.
     ///
     /// ```swift
     /// let body = HTTPBody.stream(contentType: "text/csv") { writer in
@@ -65,13 +65,13 @@ extension HTTPBody {
     /// }
     /// ```
     ///
-    /// In all other respects this method works like `stream(_:length:contentType:)`: the body ends when the closure returns, and an error that
-    /// it throws ends the request. When the exchange ends early, the closure's task is cancelled, and `write(_:)` throws.
+    /// In all other respects this method works like `stream(_:length:contentType:)`: the body ends when the closure returns, and an error
+    /// that it throws ends the request. When the exchange ends early, the closure's task is canceled, and `write(_:)` throws.
     /// - Parameters:
     ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
     ///     chunks.
     ///   - contentType: The media type.
-    ///   - write: Writes the body. Runs in a task of its own, off the main thread, when the body is about to be sent.
+    ///   - write: Writes the body. Runs in a separate task, off the main thread, when the body is about to be sent.
     public static func stream(
         length: Int64? = nil, contentType: String = "application/octet-stream",
         _ write: @escaping @Sendable (HTTPBodyWriter) async throws -> Void
@@ -93,14 +93,14 @@ public struct HTTPBodyWriter {
 
     /// Writes a piece. Returns when the connection has taken it, so a slow server holds the writer back.
     /// - Parameter data: The piece, of any size. An empty one has no effect.
-    /// - Throws: `CancellationError` if the exchange has ended, or if the task is cancelled. An error if the body gets longer than announced, or
-    ///   if another piece is being written; the request then fails with `NessError.invalidRequest`.
+    /// - Throws: `CancellationError` if the exchange has ended, or if the task is canceled. An error if the body gets longer than
+    ///   announced, or if another piece is being written; the request then fails with `NessError.invalidRequest`.
     public func write(_ data: Data) async throws { try await take(data) }
 }
 
 /// The body of a request gave no byte for the time of the idle timeout. It is the `underlying` of `NessError.timedOut`.
 ///
-/// The fault is the caller's, not the server's: the error is not transient, and a `CircuitBreaker` does not count it. A gateway answers
+/// The fault is the caller's, not the server's: the error is not transient, and a `CircuitBreaker` does not count it. A gateway responds to
 /// its client with 408, not with 504.
 public struct StalledBody: Error, Hashable, Sendable {
     /// Makes the error, for a test of code that handles it.

@@ -56,7 +56,7 @@ public struct HTTPBody: Sendable, Equatable {
         self.headers = headers
     }
 
-    /// Joins neighbours that are short and in memory. A form has three pieces a part, and each piece costs a call of the transport.
+    /// Joins neighbors that are short and in memory. A form has three pieces a part, and each piece costs a call of the transport.
     private static func joined(_ segments: [Segment]) -> [Segment] {
         guard segments.count > 1 else { return segments }
         var joined: [Segment] = []
@@ -137,14 +137,14 @@ public struct HTTPBody: Sendable, Equatable {
     /// Returns what `finish` makes of this body's resolved form.
     package func finished(_ resolved: HTTPBody) async throws -> HTTPBody { try await finish?(resolved) ?? resolved }
 
-    /// Makes a body from a text, as `text/plain`.
+    /// Makes a body from a string, as `text/plain`.
     /// - Parameters:
     ///   - text: The text.
     ///   - encoding: The character encoding.
     /// - Throws: An error if the encoding cannot represent the text.
     public static func text(_ text: String, encoding: String.Encoding = .utf8) throws -> HTTPBody {
         guard let data = text.data(using: encoding) else {
-            throw HTTPBodyError.notEncodable("the text can't be represented in the encoding \(encoding)")
+            throw HTTPBodyError.notEncodable("the string can't be represented in the encoding \(encoding)")
         }
         let charset = charsets[encoding].map { "; charset=\($0)" } ?? ""
         return HTTPBody(data, headers: [HeaderName.contentType: "text/plain\(charset)"])

@@ -3,7 +3,7 @@ import NessPromise
 
 extension HTTPBody {
     /// Makes the body ready to be sent: calls the closures that make parts, reads the lengths of files, checks sequences, and compresses or
-    /// collects the result if that was asked for.
+    /// collects the result if the request says so.
     /// - Returns: A body of bytes, files and sequences.
     /// - Throws: `TransportError` of the kind `invalidRequest` for a file or a sequence that cannot be sent, or the error of a part's
     ///   closure.
@@ -56,7 +56,7 @@ extension HTTPBody {
         }
     }
 
-    /// True if an attempt began to send the body, and it cannot be sent again.
+    /// True if an attempt started to send the body, and it cannot be sent again.
     var isSpent: Bool {
         segments.contains { segment in
             if case .stream(let stream) = segment { stream.isSpent } else { false }
@@ -83,7 +83,7 @@ extension HTTPBody {
 /// Reads the bytes of a body in order. It may be used by one thread at a time.
 ///
 /// A reader of a body from a sequence asks the sequence for a piece once the piece before was read. When the reader is released, the task
-/// that reads the sequence is cancelled.
+/// that reads the sequence is canceled.
 public final class HTTPBodyReader {
     /// The state of the reader after a step that never waits.
     package enum Step: Sendable {
@@ -119,10 +119,10 @@ public final class HTTPBodyReader {
     /// Not for a body with a sequence: see `next(upTo:)`.
     /// - Parameter count: The largest number of bytes to return. Values below one count as one.
     /// - Returns: At least one byte; empty at the end.
-    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter, and for a body with a
-    ///   sequence.
+    /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter, and for a body with
+    ///   a sequence.
     public func read(upTo count: Int) throws -> Data {
-        // Also in front of a sequence: whether it has a piece by then depends on the moment.
+        // Even in front of a sequence, because it is undefined whether the sequence has a piece by then.
         guard producers.isEmpty else { throw Self.isStream }
         switch try step(upTo: count) {
         case .bytes(let data): return Self.rebased(data)
@@ -135,7 +135,7 @@ public final class HTTPBodyReader {
     /// - Parameter count: The largest number of bytes to return. Values below one count as one.
     /// - Returns: At least one byte; empty at the end.
     /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read or became shorter, and for a sequence that
-    ///   failed, had another length than announced, or was sent before; `CancellationError` if the calling task is cancelled.
+    ///   failed, had another length than announced, or was sent before; `CancellationError` if the calling task is canceled.
     public func next(upTo count: Int) async throws -> Data {
         while true {
             switch try step(upTo: count) {
@@ -146,14 +146,14 @@ public final class HTTPBodyReader {
         }
     }
 
-    /// Returns bytes that begin at index 0, as the caller of a public method expects. A part of a longer piece does not.
+    /// Returns bytes that start at index 0, as the caller of a public method expects. A part of a longer piece does not.
     private static func rebased(_ data: Data) -> Data { data.startIndex == 0 ? data : Data(data) }
 
     private static var isStream: TransportError {
         TransportError(.invalidRequest, "the body is a sequence, which has to be read with next(upTo:)")
     }
 
-    /// Reads the next bytes if they are there. Never waits for a sequence. The bytes may begin at any index.
+    /// Reads the next bytes if they are there. Never waits for a sequence. The bytes may start at any index.
     /// - Parameter count: The largest number of bytes to return. Values below one count as one.
     /// - Throws: The errors of `next(upTo:)`.
     package func step(upTo count: Int) throws -> Step {

@@ -20,7 +20,7 @@ public enum NessError: Error, Sendable {
     case connectionLost(Context)
     /// The response ended before its announced length.
     case truncated(Context)
-    /// The server's answer is not an HTTP response.
+    /// The server did not send a valid HTTP response.
     case malformedResponse(Context)
     /// A validator rejected the response. The context holds the response.
     case validation(Context)
@@ -32,8 +32,8 @@ public enum NessError: Error, Sendable {
     case duplicate(Context)
     /// The circuit breaker is open, because the host failed too often. The request was not sent.
     case circuitOpen(Context)
-    /// The body is longer than `maximumResponseBytes`. Or something is longer than 16 MiB: a line or an event of a stream, or the body of an
-    /// error that a stream or a download got.
+    /// The body is longer than `maximumResponseBytes`. Or something is longer than 16 MiB: a line or an event of a stream, or the body of
+    /// an error that a stream or a download got.
     case responseTooLarge(Context)
     /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the destination.
     case fileSystem(Context)
@@ -71,7 +71,7 @@ public enum NessError: Error, Sendable {
         /// The reason in one line, without secrets. The text may come from the system.
         private var shownReason: String { redactor.redacted(text: reason).oneLine }
 
-        /// A redactor for texts about the failure. It masks what the request and all that led to the response sent as secrets.
+        /// A redactor for strings about the failure. It masks the secrets of the request, and of all requests that led to the response.
         fileprivate var redactor: Redactor {
             let answered = response.map { $0.history.map(\.request) + [$0.request] } ?? []
             return Redactor((request ?? response?.request)?.secrets ?? SecretNames(), sentBy: answered + [request].compactMap { $0 })
@@ -114,7 +114,7 @@ public enum NessError: Error, Sendable {
         case connectionLost
         /// The response ended before its announced length.
         case truncated
-        /// The server's answer is not an HTTP response.
+        /// The server did not send a valid HTTP response.
         case malformedResponse
         /// A validator rejected the response.
         case validation
@@ -126,8 +126,8 @@ public enum NessError: Error, Sendable {
         case duplicate
         /// The circuit breaker is open.
         case circuitOpen
-        /// The body is longer than `maximumResponseBytes`. Or something is longer than 16 MiB: a line or an event of a stream, or the body of an
-        /// error that a stream or a download got.
+        /// The body is longer than `maximumResponseBytes`. Or something is longer than 16 MiB: a line or an event of a stream, or the body
+        /// of an error that a stream or a download got.
         case responseTooLarge
         /// A file or folder could not be read or written.
         case fileSystem
@@ -232,17 +232,17 @@ public enum NessError: Error, Sendable {
         case .cannotConnect: "cannot connect"
         case .timedOut: "timed out"
         case .dropped: "dropped"
-        case .tls: "no secure connection"
+        case .tls: "TLS failed"
         case .connectionLost: "connection lost"
         case .truncated: "truncated response"
         case .malformedResponse: "malformed response"
-        case .validation: "not valid"
-        case .decoding: "not decodable"
+        case .validation: "validation failed"
+        case .decoding: "decoding failed"
         case .redirect: "redirect not followed"
         case .duplicate: "duplicate"
         case .circuitOpen: "circuit open"
         case .responseTooLarge: "response too large"
-        case .fileSystem: "file system"
+        case .fileSystem: "file system error"
         }
     }
 }
@@ -264,7 +264,7 @@ extension NessError: RedactedValue, LocalizedError, CustomNSError {
             }
         return "\(asked)\(came ?? "")\(tried): \(title): \(redactor.redacted(text: context.reason).oneLine)"
     }
-    /// The same text as `description`.
+    /// The same string as `description`.
     public var errorDescription: String? { description }
     /// The error domain `Ness.NessError`.
     public static var errorDomain: String { "Ness.NessError" }
@@ -275,10 +275,10 @@ extension NessError: RedactedValue, LocalizedError, CustomNSError {
 extension NessError: DropError {
     package var isDrop: Bool { kind == .dropped }
 
-    /// Returns the error of a loop whose task was cancelled: that of the request which it dropped, if there was one.
+    /// Returns the error of a loop whose task was canceled: that of the request which it dropped, if there was one.
     static func cancelled(_ error: (any Error)?) -> NessError {
         if let known = error as? NessError, known.isDrop { return known }
-        return .dropped(Context(request: nil, reason: "the task was cancelled"))
+        return .dropped(Context(request: nil, reason: "the task was canceled"))
     }
 }
 
@@ -289,7 +289,7 @@ package struct InvalidRequest: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The error of a text that is not a valid URL.
+/// The error of a string that is not a valid URL.
 package struct InvalidURL: Error, Sendable, CustomStringConvertible {
     /// The reason why the text is not a valid URL.
     package let description: String

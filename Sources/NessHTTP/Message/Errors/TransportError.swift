@@ -16,7 +16,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case connectionLost
         /// The body ended early.
         case truncated
-        /// The server's answer is not an HTTP response.
+        /// The server did not send a valid HTTP response.
         case malformedResponse
     }
 
@@ -32,7 +32,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     package var isFinal = false
     /// True if the exchange failed before the first byte of the request was sent.
     package var isUnsent = false
-    /// True if the request was invalid, and the transport noticed it after it had begun to send the request.
+    /// True if the request was invalid, and the transport noticed it after it had started to send the request.
     package var isPartlySent = false
 
     /// Makes an error.
@@ -49,19 +49,19 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     }
 
     /// There is no network.
-    public static let offline = TransportError(.offline, "there is no network")
+    public static let offline = TransportError(.offline, "no network is available")
     /// The host did not accept a connection.
     public static let cannotConnect = TransportError(.cannotConnect, "the connection was refused")
     /// The server sent no byte in time.
-    public static let timedOut = TransportError(.timedOut, "nothing came in time")
+    public static let timedOut = TransportError(.timedOut, "no byte arrived in time")
     /// The server's certificate is not trusted.
     public static let tls = TransportError(.tls, "the server's certificate is not trusted", tlsFailure: .untrusted)
     /// The connection broke.
     public static let connectionLost = TransportError(.connectionLost, "the connection was lost")
     /// The body ended early.
     public static let truncated = TransportError(.truncated, "the body ended early")
-    /// The server's answer is not an HTTP response.
-    public static let malformedResponse = TransportError(.malformedResponse, "the answer is not an HTTP response")
+    /// The server did not send a valid HTTP response.
+    public static let malformedResponse = TransportError(.malformedResponse, "the server did not send a valid HTTP response")
 
     /// The error of a request to a transport that has been shut down.
     static var afterShutdown: TransportError { TransportError(.invalidRequest, "the transport has been shut down") }
@@ -94,20 +94,20 @@ package struct ReceiverFellBehind: ExchangeInterruption, CustomStringConvertible
 
     /// Makes the error.
     /// - Parameter limit: The number of unprocessed bytes that the transport keeps.
-    package init(limit: Int64) { description = "the body came faster than it was processed, and more than \(limit >> 20) MiB waited" }
+    package init(limit: Int64) { description = "the body arrived faster than it was processed: more than \(limit >> 20) MiB were buffered" }
 }
 
 /// The reason why no secure connection could be established.
 public enum TLSFailure: String, Sendable, Hashable, CaseIterable {
     /// The server's certificate has expired, or is not valid yet.
     case expired
-    /// No authority that the client trusts has signed the server's certificate. On Apple platforms a certificate for another host may have
-    /// this reason, too, because the system does not always tell the two apart.
+    /// No certificate authority that the client trusts has signed the server's certificate. On Apple platforms a certificate for another
+    /// host may also have this reason, because the system does not always tell the two apart.
     case untrusted
     /// The server's certificate is for another host.
     case wrongHost
     /// The two sides have no version or cipher in common, or the server does not speak TLS at all. Before TLS 1.3, a server that requires a
-    /// client certificate may report this reason, too.
+    /// client certificate may also report this reason.
     case protocolMismatch
     /// The server's public key is not one that the client expects, or a `serverTrust` closure has rejected its certificate.
     case pinMismatch

@@ -4,8 +4,8 @@ import Foundation
 package enum ContentDisposition {
     /// Returns the suggested file name; `nil` if the server suggests none, or if no safe character is left.
     ///
-    /// `filename*` takes precedence over `filename`. Whatever the server sends, the result is one path component. It names no folder, no
-    /// hidden file, no partial file and no file's version, contains no control character, and has about 200 bytes at most.
+    /// `filename*` takes precedence over `filename`. Regardless of what the server sends, the result is one path component. It names no
+    /// folder, no hidden file, no partial file and no file's version, contains no control character, and has about 200 bytes at most.
     /// - Parameter value: The field's value.
     package static func fileName(_ value: String) -> String? {
         let parameters = HeaderFieldValue.parameters(value)
@@ -15,8 +15,8 @@ package enum ContentDisposition {
 
     /// Makes a name a safe path component; `nil` if nothing is left of it.
     package static func safe(_ name: String) -> String? {
-        // The separator of Windows counts, too: the name may come from Windows, or the file may go there. The split is by scalars, because
-        // a combining scalar forms one character with a separator and would hide it.
+        // The separator of Windows counts as well: the name may come from Windows, or the file may go there. The split is by scalars,
+        // because a combining scalar forms one character with a separator and would hide it.
         var name = String(Substring(name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last ?? "".unicodeScalars[...]))
         name.unicodeScalars.removeAll { $0.value < 32 || $0.value == 127 || $0.properties.isBidiControl }
         name = name.trimmingCharacters(in: .whitespaces)

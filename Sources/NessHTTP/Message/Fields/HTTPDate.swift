@@ -42,8 +42,8 @@ package enum HTTPDate {
     /// Parses a date of a fixed form.
     /// - Parameters:
     ///   - text: The date, without its weekday.
-    ///   - form: The form. Its letters stand for digits or letters of the text, and `d` also for a leading space. Other characters stand
-    ///     for themselves.
+    ///   - form: The form. Its letters stand for digits or letters of the text, and `d` for a digit or a leading space. Other characters
+    ///     stand for themselves.
     private static func date(_ text: Substring, _ form: String) -> Date? {
         guard text.utf8.count == form.utf8.count else { return nil }
         var fields: [UInt8: String] = [:]

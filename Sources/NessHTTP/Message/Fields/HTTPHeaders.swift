@@ -123,7 +123,8 @@ extension HTTPHeaders: RandomAccessCollection {
 }
 
 extension HTTPHeaders {
-    /// The longest header of a response, in bytes: the fields as lines, without the status line. libcurl accepts no longer line than 100 KiB.
+    /// The longest header of a response, in bytes: the fields as lines, without the status line. libcurl accepts no longer line than 100
+    /// KiB.
     static let maximumByteCount = 100_000
 
     /// The length of the fields as lines, in bytes.
@@ -153,7 +154,7 @@ extension HTTPHeaders: RedactedValue {
 }
 
 extension StringProtocol {
-    /// This text with its ASCII letters in lower case, and all other bytes unchanged.
+    /// This string with its ASCII letters in lower case, and all other bytes unchanged.
     fileprivate var asciiLowercased: String { String(decoding: utf8.lazy.map(\.asciiLowercased), as: UTF8.self) }
 
     /// Compares as HTTP compares names: ASCII letters case-insensitively, all other bytes exactly.
@@ -186,7 +187,8 @@ extension HTTPHeaders {
         return parameters.first { $0.name == "charset" }?.value.lowercased()
     }
 
-    /// A Boolean value that indicates whether the media type is one of JSON: `application/json`, `text/json`, or a type that ends in `+json` (RFC 6839).
+    /// A Boolean value that indicates whether the media type is one of JSON: `application/json`, `text/json`, or a type that ends in
+    /// `+json` (RFC 6839).
     var isJSON: Bool {
         guard let type = mediaType else { return false }
         return type == "application/json" || type == "text/json" || (type.contains("/") && type.hasSuffix("+json"))

@@ -14,7 +14,7 @@ extension HTTPHeaders.Field {
         guard name.isToken else {
             // The rest may be a value, which may be secret, in a name such as "Token: abc".
             let start = String(decoding: name.utf8.prefix(40).prefix { tokenBytes[Int($0)] }, as: UTF8.self)
-            throw InvalidRequest("a header's name is not a token" + (start.isEmpty ? "" : ", beginning with \(start)"))
+            throw InvalidRequest("a header's name is not a token" + (start.isEmpty ? "" : ", starting with \(start)"))
         }
         if value.utf8.contains(where: { ($0 < 32 && $0 != UInt8(ascii: "\t")) || $0 == 127 }) {
             throw InvalidRequest("the value of the header \(name) has a control character")

@@ -1,15 +1,15 @@
 import Foundation
 
-// The search of texts that are neither JSON nor parameters. It does not read their notation.
+// The search of strings that are neither JSON nor parameters. It does not parse their notation.
 
 extension Redactor {
-    /// Checks whether a text may contain a secret, so that it must not be shown.
+    /// Checks whether a string may contain a secret, so that it must not be shown.
     ///
-    /// In one line of prose a secret name counts if a `:` or `=` follows it: "invalid token" is shown, and "token: x" is not. In longer text
-    /// and in markup any secret name counts. The text is also searched with its percent-encoding and its JSON escapes decoded.
+    /// In one line of prose a secret name counts if a `:` or `=` follows it: "invalid token" is shown, and "token: x" is not. In longer
+    /// text and in markup any secret name counts. The text is also searched with its percent-encoding and its JSON escapes decoded.
     /// - Parameter byAnyName: True if any secret name counts. `nil` to decide by the text.
     package func holdsSecret(_ text: String, byAnyName: Bool? = nil, isQuery: Bool = false) -> Bool {
-        // A fast path: most texts have none of this.
+        // A fast path: most strings contain none of these characters.
         guard names.mayContain(text) || text.utf8.contains(where: { "%\\@".utf8.contains($0) }) else { return false }
         var bytes = Array(text.utf8)
         let isLong = ["\r", "\n", "</", "/>", "\">", "'>"].contains { bytes.firstRange(of: $0.utf8) != nil }
@@ -34,7 +34,7 @@ extension Redactor {
             if byAnyName { return true }
             let sign = text[place...].drop { Self.isSpace($0) || "\"'\\)".utf8.contains($0) }
             guard let first = sign.first, ":=".utf8.contains(first) else { continue }
-            // The value was redacted before, as in an error's description that is part of another text.
+            // The value was redacted before, as in an error's description inside another string.
             let value = sign.dropFirst().drop { Self.isSpace($0) || "\"'\\".utf8.contains($0) }
             let isMarked = value.starts(with: Self.mark.utf8) && value.dropFirst(Self.mark.utf8.count).first.map(Self.isName) != true
             if !isMarked { return true }
@@ -79,7 +79,7 @@ extension Redactor {
 
     // MARK: users in URLs
 
-    /// Checks whether a text contains a URL with a user.
+    /// Checks whether a string contains a URL with a user.
     static func hasUser(_ text: [UInt8]) -> Bool {
         text.split { isSpace($0) || "\"<>`".utf8.contains($0) }.contains { word in
             guard let lastAt = word.lastIndex(of: UInt8(ascii: "@")) else { return false }
@@ -108,7 +108,7 @@ extension Redactor {
         return slashes > 1 || rest[..<end].contains(UInt8(ascii: ":")) ? rest.startIndex..<end : nil
     }
 
-    /// Finds the `@` that ends the user and the password. `nil` if there are none.
+    /// Finds the `@` that ends the user and the password. `nil` without a user.
     /// - Parameters:
     ///   - text: The text from the authority to the end of the URL.
     ///   - lastAt: The position of the last `@` in the text, or before the text.

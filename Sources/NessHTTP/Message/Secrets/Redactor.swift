@@ -2,13 +2,14 @@ import Foundation
 
 // The only redactor: errors, logs, `curl` commands, recordings and descriptions show its output.
 
-/// Shows URLs, header fields and texts without secrets.
+/// Shows URLs, header fields and other strings without secrets.
 ///
-/// Names decide for URLs, header fields, forms and JSON. A text of any other kind is hidden if it contains a secret name, because each
+/// Names decide for URLs, header fields, forms and JSON. Any other string is hidden if it contains a secret name, because each
 /// notation ends a value in another way. The values that a request sent as secrets are masked wherever they appear.
 package struct Redactor {
     package static let mark = "<redacted>"
-    /// The deepest nesting of texts in parameters and JSON strings that is decoded. Deeper text is hidden, because each level costs a pass.
+    /// The deepest nesting of strings in parameters and JSON strings that is decoded. Deeper text is hidden, because each level costs a
+    /// pass.
     private static let maximumDepth = 8
     /// The number of bytes of a request's body that are searched for secrets.
     private static let searchedLength = 1 << 16
@@ -45,7 +46,7 @@ package struct Redactor {
         self.values = values
     }
 
-    /// Redacts a text about a body, such as a decoder's error, which may repeat a value of the body's secret names.
+    /// Redacts a string about a body, such as a decoder's error, which may repeat a value of the body's secret names.
     /// - Returns: The text; `nil` if the body is too long, or of a kind in which the values of names are unknown.
     func redacted(text: String, about body: Data, contentType: String?) -> String? {
         guard body.count <= 1 << 20 else { return nil }
@@ -56,7 +57,7 @@ package struct Redactor {
         return reader.redacted(text: text)
     }
 
-    /// Returns a text with a mark in the place of each secret that was sent.
+    /// Returns a string with a mark in the place of each secret that was sent.
     package func masked(_ text: String) -> String { values.masked(text) }
 
     // MARK: header fields
@@ -84,9 +85,9 @@ package struct Redactor {
     /// The header fields whose value contains URLs among other text, in lower case.
     private static let linkHeaders = Set([HeaderName.refresh, HeaderName.link].map { $0.lowercased() })
 
-    // MARK: texts
+    // MARK: strings
 
-    /// Returns a short text, such as a reason or a JSON string. JSON is shown without the values of secret names. Any other text is
+    /// Returns a short string, such as a reason or a JSON string. JSON is shown without the values of secret names. Any other text is
     /// replaced by a mark if it may contain the value of a secret name.
     package func redacted(text: String, isQuery: Bool = false) -> String { redacted(text, isQuery: isQuery, depth: 0) }
 
@@ -98,7 +99,7 @@ package struct Redactor {
         return Self.mark
     }
 
-    /// Returns a text without secrets if it is JSON, or the start of JSON. A text that is cut off is shown up to its last complete value.
+    /// Returns a string without secrets if it is JSON, or the start of JSON. JSON that is cut off is shown up to its last complete value.
     func json(_ text: String, isQuery: Bool = false, depth: Int = 0) -> (text: String, isCut: Bool)? {
         // White space and a byte order mark may come first.
         guard let first = text.utf8.first(where: { $0 > 0x20 && $0 < 0x80 }), "{[\"".utf8.contains(first) else { return nil }
@@ -136,7 +137,7 @@ package struct Redactor {
     /// contain a `;`.
     package func redacted(query: String) -> String { parameters(masked(query).utf8[...]) }
 
-    /// - Parameter isPath: True for a segment of a path, in which a text without `=` is not a parameter.
+    /// - Parameter isPath: True for a segment of a path, in which a string without `=` is not a parameter.
     private func parameters(_ text: Substring.UTF8View, isPath: Bool = false) -> String {
         let shown = text.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { parameter in
             var shown: [String] = []
@@ -158,7 +159,7 @@ package struct Redactor {
         return shown.joined(separator: "&")
     }
 
-    /// Returns a name or a value of a parameter, which may contain a text of any kind.
+    /// Returns a name or a value of a parameter, which may contain a string of any kind.
     private func component(_ text: Substring.UTF8View) -> String {
         let decoded = PercentEncoding.decode(Substring(text))
         let shown = redacted(decoded, isQuery: true, depth: 1)
@@ -173,7 +174,7 @@ package struct Redactor {
     /// Returns a URL in one line, without its user, its password and the values of secret parameters.
     package func redacted(_ url: URL) -> String { redacted(urlText: url.absoluteString) }
 
-    /// Redacts a text like a URL. The text may not be a valid URL.
+    /// Redacts a string like a URL. The string may not be a valid URL.
     package func redacted(urlText text: String) -> String {
         var rest = masked(text).utf8[...]
         var shown = ""
@@ -183,7 +184,7 @@ package struct Redactor {
             shown = String(Substring(rest[..<user.lowerBound])) + Self.mark
             rest = rest[user.upperBound...]
         }
-        // A path may contain parameters, too. Some authorization servers send tokens in fragments.
+        // A path may contain parameters as well. Some authorization servers send tokens in fragments.
         let path = rest.prefix { !"?#".utf8.contains($0) }
         let segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         shown += Self.hasUser(Array(path)) ? Self.mark : segments.map { parameters($0, isPath: true) }.joined(separator: "/")
@@ -205,8 +206,8 @@ package struct Redactor {
         package var isCut = false
     }
 
-    /// Returns the start of a body. A text that contains a secret name and is neither JSON nor a form is not shown, and neither are bytes that
-    /// are not text, and a body with parts.
+    /// Returns the start of a body. Text that contains a secret name and is neither JSON nor a form is not shown, and neither are bytes
+    /// that are not text, and a body with parts.
     /// - Parameter limit: The number of bytes that are read, about.
     package func excerpt(of body: Data, contentType: String?, limit: Int) -> Excerpt {
         // A value at the edge is not recognized. The end of the text, which may be a part of it, is left out.

@@ -1,8 +1,8 @@
 /// Decides by the words of a name whether its value is secret.
 ///
-/// Words end at punctuation and at digits. They also end where a capital follows a small letter, or begins a word after an acronym:
+/// Words end at punctuation and at digits. They also end where a capital follows a small letter, or starts a word after an acronym:
 /// `X-Amz-Signature`, `auth_token2`, `accessToken`, `XSRFToken`. Bytes beyond ASCII count as punctuation, so that no combining character
-/// hides a word. The joined letters of all words are checked, too: `authtoken`, `passWord`.
+/// hides a word. The joined letters of all words are checked as well: `authtoken`, `passWord`.
 enum SecretNameRule {
     /// Checks whether the values of a name are secret.
     static func isSecret(_ name: String) -> Bool {

@@ -1,4 +1,5 @@
-/// The names whose values are secret: see `Ness.Configuration.secretNames`. Names can be added and removed. They compare case-insensitively.
+/// The names whose values are secret: see `Ness.Configuration.secretNames`. Names can be added and removed. They compare
+/// case-insensitively.
 package struct SecretNames: Sendable, Hashable {
     /// The added names (true) and the removed names (false).
     private var decisions: [String: Bool] = [:]
@@ -25,7 +26,7 @@ package struct SecretNames: Sendable, Hashable {
     /// Checks whether a header field is secret.
     /// - Parameter name: The field's name, in any case.
     package func containsHeader(_ name: String) -> Bool {
-        // A fast path: this method runs for every field of a request that the cache may answer.
+        // A fast path: this method runs for every field of a request that may be served from the cache.
         if decisions.isEmpty && !SecretNameRule.mayBeSecret(name) { return false }
         let lowercased = name.lowercased()
         if Self.permanent.contains(lowercased) { return true }
@@ -41,7 +42,7 @@ package struct SecretNames: Sendable, Hashable {
         return decisions[lowercased] ?? (SecretNameRule.isSecret(name) || (isInQuery && Self.queryParameters.contains(lowercased)))
     }
 
-    /// Checks quickly whether a text may contain a secret name.
+    /// Checks quickly whether a string may contain a secret name.
     func mayContain(_ text: String) -> Bool { !decisions.isEmpty || SecretNameRule.mayBeSecret(text) }
 
     /// Applies another set's additions and removals.

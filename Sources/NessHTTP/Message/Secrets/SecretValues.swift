@@ -1,6 +1,6 @@
 import Foundation
 
-/// The values that a request sent as secrets. A text that repeats one shows `<redacted>` in its place.
+/// The values that a request sent as secrets. A string that repeats one shows `<redacted>` in its place.
 ///
 /// A value of fewer than 6 bytes is not searched for, because it occurs by chance in other words. A longer value is recognized by its first
 /// 32 bytes, so that the time is linear in the length of the text.
@@ -37,7 +37,7 @@ struct SecretValues {
         insert(String(user.drop { $0 != ":" }.dropFirst()))
     }
 
-    /// Returns a text with a mark in the place of each value.
+    /// Returns a string with a mark in the place of each value.
     func masked(_ text: String) -> String {
         if values.isEmpty { return text }
         let text = Array(text.utf8)
@@ -53,7 +53,8 @@ struct SecretValues {
         return String(decoding: output + text[place...], as: UTF8.self)
     }
 
-    /// Returns the number of bytes that a value and the start of a text have in common. `nil` if the text does not begin with the value.
+    /// Returns the number of bytes that a value and the start of a string have in common. `nil` if the string does not begin with the
+    /// value.
     private static func match(_ value: [UInt8], _ text: ArraySlice<UInt8>) -> Int? {
         let length = zip(value, text).prefix { $0 == $1 }.count
         return length >= min(value.count, recognizedLength) ? length : nil

@@ -3,7 +3,7 @@ import Foundation
 extension URL {
     /// Returns this URL with segments at the end of its path, before its query and its fragment.
     ///
-    /// All characters of a segment but the unreserved ones are percent-encoded, so that a value stays one segment, whatever it contains.
+    /// All characters of a segment except the unreserved ones are percent-encoded, so that any value stays one segment.
     /// - Parameter segments: The segments, as text.
     /// - Throws: `InvalidURL` for `.`, `..` and the empty segment, which would lead to another path.
     func appending(segments: [String]) throws -> URL {

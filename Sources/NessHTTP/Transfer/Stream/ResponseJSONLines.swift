@@ -45,7 +45,7 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
         }
     }
 
-    /// The values as results: a line that cannot be decoded is a failure with `NessError.decoding`, and the iteration goes on.
+    /// The values as results: a line that cannot be decoded is a failure with `NessError.decoding`, and the iteration continues.
     public var results: ResponseSequence<Result<Value, any Error>> {
         ResponseSequence {
             var reader = makeReader()

@@ -42,7 +42,7 @@ struct ResponseLines: AsyncSequence, Sendable {
 }
 
 /// Splits bytes that arrive in pieces into lines. A line ends with CR, LF or CRLF, even if a piece ends within a CRLF. Bytes after the last
-/// line end form a line of their own.
+/// line end form another line.
 package struct LineSplitter: Sendable {
     /// The longest line, in bytes. A server that sends no line end must not fill the memory.
     package static let maximumLength = 16 << 20

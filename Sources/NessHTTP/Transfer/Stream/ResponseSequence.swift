@@ -1,6 +1,6 @@
 /// Values that arrive one after the other: the events of a stream, the responses of a poll.
 ///
-/// Leaving the loop ends the request in flight. Cancelling the loop's task does, too, and the loop then throws `NessError.dropped`.
+/// Leaving the loop ends the request in flight. So does canceling the loop's task; the loop then throws `NessError.dropped`.
 public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
     private let start: @Sendable () -> () async throws -> Element?
 

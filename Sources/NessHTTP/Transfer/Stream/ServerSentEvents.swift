@@ -56,14 +56,14 @@ struct ServerSentEvents: AsyncSequence, Sendable {
 
 /// Rejects a response that is not an event stream (WHATWG HTML, 9.2.3).
 struct EventStreamValidator: ResponseValidator {
-    /// True if a 204 is accepted, by which the server says that no more events follow.
+    /// True if a 204 is accepted, with which a server announces that no more events follow.
     var allowsNoContent = false
 
     func validate(for response: HTTPResponse) -> ResponseValidatorResult {
         if allowsNoContent, response.statusCode == 204 { return .valid }
         let type = response.headers.mediaType
         if response.statusCode == 200, type == "text/event-stream" { return .valid }
-        return .invalidWithReason("not a stream of events: the status is \(response.statusCode), the type is \(type ?? "not given")")
+        return .invalidWithReason("not an event stream: status \(response.statusCode), Content-Type \(type ?? "none")")
     }
 }
 

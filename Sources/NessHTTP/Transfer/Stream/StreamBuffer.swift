@@ -12,7 +12,7 @@ package final class StreamBuffer: Sendable {
         /// The result of the stream. `nil` while the stream is open.
         var end: Result<Void, any Error>?
         var readers = WaiterQueue<Waiter>()
-        /// The writer that waits for room, and the length of its piece. A writer that was cancelled may stay here: to resume it has no
+        /// The writer that waits for room, and the length of its piece. A writer that was canceled may stay here: to resume it has no
         /// effect.
         var writer: (waiter: Waiter, count: Int)?
 
@@ -56,7 +56,7 @@ package final class StreamBuffer: Sendable {
     // MARK: writing
 
     /// Adds bytes as soon as there is room for them. Called by one task at a time.
-    /// - Throws: The error of a stream that has failed or was abandoned; `CancellationError` if the task is cancelled.
+    /// - Throws: The error of a stream that has failed or was abandoned; `CancellationError` if the task is canceled.
     package func write(_ data: Data) async throws {
         while true {
             let waiter: Waiter? = try state.withLock { state in
@@ -110,9 +110,9 @@ package final class StreamBuffer: Sendable {
     // MARK: reading
 
     /// Returns the next bytes as soon as there are some. `nil` at the end.
-    /// - Throws: The error of the stream; `CancellationError` if the task is cancelled.
+    /// - Throws: The error of the stream; `CancellationError` if the task is canceled.
     package func next() async throws -> Data? {
-        // Each reader wakes the next one if there are more bytes. So does a reader that was woken and then cancelled, because it leaves its
+        // Each reader wakes the next one if there are more bytes. So does a reader that was woken and then canceled, because it leaves its
         // bytes to the readers behind it.
         defer { wakeReader() }
         while true {
@@ -140,7 +140,7 @@ package final class StreamBuffer: Sendable {
     /// Wakes the reader that has waited longest, if there are bytes or an end for it.
     private func wakeReader() {
         while let reader = state.withLock({ $0.takeReader() }) {
-            // A reader that was cancelled at this moment takes no bytes.
+            // A reader that was canceled at this moment takes no bytes.
             if reader.resume() { return }
         }
     }
@@ -164,7 +164,7 @@ package final class StreamBuffer: Sendable {
             state.pieces.removeFirst(state.readPieces)
             state.readPieces = 0
         }
-        // The rest of a split piece does not begin at index 0.
+        // The rest of a split piece does not start at index 0.
         return piece.startIndex == 0 ? piece : Data(piece)
     }
 }

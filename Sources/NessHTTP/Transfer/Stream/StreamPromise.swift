@@ -7,7 +7,7 @@ import Foundation
 /// ```
 ///
 /// A slow reader holds the server back: up to 1 MiB waits in memory, and then the connection is not read. It stays in use meanwhile, and
-/// counts for the host's limit, so read a stream to its end or leave it. The idle timeout does not run while the reader holds the server
+/// counts toward the host's limit, so read a stream to its end or leave it. The idle timeout does not run while the reader holds the server
 /// back; the deadline does. `URLSessionTransport` on Linux has no such control: there up to 1 GiB more waits in a temporary file, and a
 /// reader that falls further behind gets an error.
 ///
@@ -16,14 +16,14 @@ import Foundation
 /// A status that is not 2xx is a result, as with `dataRequest()`, unless a validator rejects it. Validators see the head only. The timeout
 /// also applies while the body arrives: a stream that may be silent for long needs a longer timeout.
 ///
-/// Observers and logs hear of the end when the reader has ended: when its loop is left, or when the promise, its result and its sequences
-/// are released. A reader that cannot use the body, such as one of events that are not JSON, ends the request with that error for them, too.
+/// Observers and logs are notified of the end when the reader has ended: when its loop is left, or when the promise, its result and its
+/// sequences are released. If the reader cannot use the body, for example because an event is not JSON, they receive that error as well.
 public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Sendable {
     // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
 
     /// The body in chunks of at most 1 MiB, as they arrive. The sequence can be read once: a second loop gets only what the first has left.
     ///
-    /// The iteration fails with `NessError`, which is `dropped` when its task is cancelled.
+    /// The iteration fails with `NessError`, which is `dropped` when its task is canceled.
     public var chunks: ResponseSequence<Data> { ResponseSequence(responseChunks) }
 
     /// The body's lines, ended by CR, LF or both, as UTF-8 text. Invalid bytes become U+FFFD. The sequence can be read once: a second loop
@@ -44,11 +44,11 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
         ResponseSequence(ServerSentEvents(ResponseChunks { try await self.value.reading(acceptedBy: EventStreamValidator()) }))
     }
 
-    /// Ends the stream at once, even after its head has arrived. The connection is closed, unread bytes are discarded, and the iteration
-    /// fails with `NessError.dropped`.
+    /// Ends the stream immediately, even after its head has arrived. The connection is closed, unread bytes are discarded, and the
+    /// iteration fails with `NessError.dropped`.
     public override func drop() { end { super.drop() } }
 
-    /// Ends the stream at once, as `drop()` does.
+    /// Ends the stream immediately, as `drop()` does.
     /// - Parameter error: The error of the promise, if it has not settled, and of the iteration.
     public override func drop(becauseOf error: any Error) { end(error) { super.drop(becauseOf: error) } }
 
@@ -114,7 +114,7 @@ final class StreamReading: Sendable {
     deinit { leave() }
 
     /// Returns the next bytes. `nil` at the end.
-    /// - Throws: `NessError`, which is `dropped` if the task is cancelled.
+    /// - Throws: `NessError`, which is `dropped` if the task is canceled.
     func next() async throws -> Data? {
         do {
             return try await buffer.next()
@@ -127,7 +127,7 @@ final class StreamReading: Sendable {
     /// Ends the exchange because the reader has stopped. The request has then succeeded: observers see a success with its head.
     func leave() { call.endReading(with: nil) }
 
-    /// Ends the exchange with an error, because the reader cannot use the body. Observers get the error, too.
+    /// Ends the exchange with an error, because the reader cannot use the body. Observers get the same error.
     /// - Returns: The error.
     func fail(_ error: any Error) -> any Error {
         buffer.abandon(error)

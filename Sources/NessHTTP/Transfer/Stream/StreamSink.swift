@@ -29,9 +29,9 @@ final class StreamSink: BodySink {
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard (200..<300).contains(response.statusCode) else { return false }
-        // Code that sends again what a reader has begun to read, such as a loader after an error, would append a second body.
+        // Code that sends again what a reader has started to read, such as a loader after an error, would append a second body.
         if !isRestartable {
-            var error = TransportError(.truncated, "the request was sent again after its stream had begun")
+            var error = TransportError(.truncated, "the request was sent again after its stream had started")
             error.isFinal = true
             throw error
         }

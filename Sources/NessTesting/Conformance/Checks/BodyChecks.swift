@@ -46,7 +46,7 @@ extension TransportConformance {
                 try await expectArrival("a file", HTTPBody(file: $0), content, hasLength: true, in: context)
             }
         },
-        Group.bodies.check("multipart", "A multipart form of texts, bytes and files arrives whole, with its boundary.") { context in
+        Group.bodies.check("multipart", "A multipart form of strings, bytes and files arrives whole, with its boundary.") { context in
             let content = conformanceData(2 << 20)
             try await withFile(content) { file in
                 var form = MultipartForm()
@@ -83,7 +83,7 @@ extension TransportConformance {
             context.expect(record.sent.allSatisfy { (0...Int64(length)).contains($0) }, "expected at most \(length), got \(record.sent)")
             context.expect("the last count", record.sent.last, equals: Int64(length))
         },
-        Group.bodies.check("early-answer", "A server that answers before it has read the body gets its answer reported, or an error.") {
+        Group.bodies.check("early-answer", "If a server responds before it has read the body, its response or an error is reported.") {
             context in
             for method in [HTTPMethod.post, .put] {
                 let answer = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig"

@@ -9,7 +9,7 @@ extension TransportConformance {
     /// Cancels an exchange at a moment, and checks its end, its connection and the next exchange.
     /// - Parameters:
     ///   - steps: Makes the server's steps. The last one ends only with the connection. The gate is one for each exchange.
-    ///   - moment: Suspends until the exchange is to be cancelled.
+    ///   - moment: Suspends until the exchange is to be canceled.
     private static func expectCancelled(
         _ steps: (TestGate) -> [ConnectionStep], isSecure: Bool = false, in context: CheckContext,
         at moment: (CheckedExchange, TestGate) async -> Void
@@ -28,7 +28,7 @@ extension TransportConformance {
 
     /// Cancellation at every moment of an exchange.
     static let cancelChecks: [Check] = [
-        Group.cancel.check("before-start", "A task that was cancelled before it calls `send` gets CancellationError, and sends nothing.") {
+        Group.cancel.check("before-start", "A task that was canceled before it calls `send` gets CancellationError, and sends nothing.") {
             context in
             let server = try await context.serve { _ in .text("fine") }
             for (method, body) in methods {

@@ -30,7 +30,7 @@ extension TransportConformance {
     static let cancelRaceChecks: [Check] = [
         Group.cancel.check("inside-receive", "A cancellation inside `receive` ends the exchange, and no further event follows.") {
             context in
-            // It never answers, so that the exchange cannot end before the cancellation.
+            // The server never responds, so that the exchange cannot end before the cancellation.
             let upload = try await context.serve(script: { _ in [.receiveHead, .stall] })
             let put = try context.request(.put, to: upload, body: HTTPBody(Data(count: 16 << 20)))
             await cancelInside("sent", upload, put, in: context) { if case .sent = $0 { true } else { false } }

@@ -4,7 +4,7 @@ import NessHTTP
 extension TransportConformance {
     private static let ok = "HTTP/1.1 200 OK\r\n"
 
-    /// Runs a GET against a server that sends a text and ends the connection.
+    /// Runs a GET against a server that sends a string and ends the connection.
     private static func get(
         _ text: String, then last: ConnectionStep = .close, headers: HTTPHeaders = [:], in context: CheckContext
     ) async throws -> ExchangeRecord {
@@ -74,7 +74,7 @@ extension TransportConformance {
             let next = await context.run(try context.request(to: server))
             if next.transportError == nil { context.expect("the next response", next, gives: 200, "next") }
         },
-        Group.framing.check("malformed-heads", "An answer that is no HTTP response fails as malformed, and no head is reported.") {
+        Group.framing.check("malformed-heads", "Bytes that are not an HTTP response fail as malformed, and no head is reported.") {
             context in
             for text in [
                 "lorem ipsum dolor\r\nContent-Length: 5\r\n\r\nhello", "SSH-2.0-OpenSSH_9.2\r\n", "<html>hello</html>",
@@ -94,11 +94,11 @@ extension TransportConformance {
             if record.transportError == nil { context.expect("the response", record, gives: 200, "hello") }
         },
         Group.framing.check(
-            "malformed-lengths", "A Content-Length that is no number, or contradicts another, is an error, or is reported as it is."
+            "malformed-lengths", "A Content-Length that is not a number, or contradicts another, is an error, or is reported as it is."
         ) { context in
             for field in ["-1", "five", "0x5", "99999999999999999999", "5\r\nContent-Length: 3"] {
                 let record = try await get(ok + "Content-Length: \(field)\r\nConnection: close\r\n\r\nhello", in: context)
-                // The pipeline refuses such a head.
+                // The pipeline rejects such a head.
                 if record.hasSucceeded { context.expect(field, record.pipelineProblem != nil, equals: true) }
             }
         },

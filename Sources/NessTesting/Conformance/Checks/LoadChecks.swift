@@ -2,9 +2,9 @@ import Foundation
 import NessHTTP
 
 extension TransportConformance {
-    /// Many exchanges, at once and in a row.
+    /// Many exchanges, concurrent and in a row.
     static let loadChecks: [Check] = [
-        Group.load.check("at-once", "64 exchanges with one host run at once, and each gets its own answer.") { context in
+        Group.load.check("at-once", "64 concurrent exchanges with one host each get their own response.") { context in
             let goOn = TestGate()
             let server = try await context.serve { request in
                 await goOn.wait()
@@ -17,7 +17,7 @@ extension TransportConformance {
                 context.expect("exchange \(number)", await exchange.end(), gives: 200, "/\(number)")
             }
         },
-        Group.load.check("in-a-row", "1,000 GETs in a row get their answers, and leave few connections open.") { context in
+        Group.load.check("in-a-row", "1,000 GETs in a row get their responses, and leave few connections open.") { context in
             let server = try await context.serve { .text($0.target) }
             for number in 0..<1_000 {
                 context.expect(
@@ -26,7 +26,7 @@ extension TransportConformance {
             await server.waitUntil { $0.openConnections <= 8 }
             context.expect("the number of requests", server.requestCount, equals: 1_000)
         },
-        Group.load.check("posts-in-a-row", "200 POSTs in a row get their answers, and leave few connections open.") { context in
+        Group.load.check("posts-in-a-row", "200 POSTs in a row get their responses, and leave few connections open.") { context in
             let server = try await context.serve { .text($0.bodyText) }
             for number in 0..<200 {
                 let body = HTTPBody(Data("\(number)".utf8))
@@ -41,7 +41,7 @@ extension TransportConformance {
             for _ in 0..<50 { context.expect("the response", await context.run(try context.request(to: server)), gives: 200, "fine") }
             context.expect("the number of connections", server.connectionCount, equals: 1)
         },
-        Group.load.check("mixture", "120 exchanges at once, whose connections die, are neither lost nor doubled.") { context in
+        Group.load.check("mixture", "120 concurrent exchanges, whose connections die, are neither lost nor doubled.") { context in
             let server = try await context.serve { request in
                 request.requestNumberOnConnection == 1 ? .text(request.target + request.bodyText) : .script([.close])
             }

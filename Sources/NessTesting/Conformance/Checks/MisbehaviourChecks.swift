@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 
 extension TransportConformance {
-    /// One check for each entry of the catalogue, with a GET and a POST.
+    /// One check for each entry of the catalog, with a GET and a POST.
     static let misbehaviourChecks: [Check] = Misbehaviour.all.map { misbehaviour in
         Group.misbehaviour.check(misbehaviour.name, "\(misbehaviour.summary) The outcome is \(misbehaviour.outcome.text).") { context in
             for method in [HTTPMethod.get, .post] { try await run(misbehaviour, method, in: context) }
@@ -51,7 +51,7 @@ extension TransportConformance {
     }
 }
 
-/// The outcome of a misbehaviour at the transport, below the pipeline.
+/// The outcome of a misbehavior at the transport, below the pipeline.
 private struct ExpectedOutcome: Sendable {
     var response: (statusCode: Int, body: String)?
     var kinds: [TransportError.Kind] = []
@@ -68,7 +68,7 @@ private struct ExpectedOutcome: Sendable {
         } else {
             texts += kinds.map { "the error \($0)" }
         }
-        if isCancelled { texts.append("silence until the exchange is cancelled") }
+        if isCancelled { texts.append("silence until the exchange is canceled") }
         return texts.joined(separator: " or ")
     }
 
@@ -77,7 +77,7 @@ private struct ExpectedOutcome: Sendable {
         if isEndless { return record.transportError != nil }
         if let error = record.transportError { return kinds.contains(error.kind) }
         guard record.hasSucceeded else { return false }
-        // The pipeline refuses what a transport cannot be asked to notice.
+        // The pipeline rejects faults that a transport cannot be required to notice.
         if let kind = record.pipelineProblem { return kinds.contains(kind) }
         return response.map { record.statusCode == $0.statusCode && record.body == Data($0.body.utf8) } ?? false
     }
@@ -95,7 +95,7 @@ extension Misbehaviour {
         // The reset may arrive before the connection counts as made.
         case .connectionLost where name == "reset-on-accept": return ExpectedOutcome(kinds: [.connectionLost, .cannotConnect])
         case .connectionLost: return ExpectedOutcome(kinds: [.connectionLost])
-        // A transport may send the request on a connection of its own. The server behaves well there.
+        // A transport may send the request on a separate connection. The server behaves well there.
         case .truncated where requestCount > 1: return ExpectedOutcome(response: (200, "hello"), kinds: [.truncated])
         case .truncated: return ExpectedOutcome(kinds: [.truncated])
         case .malformedResponse: return ExpectedOutcome(kinds: [.malformedResponse])

@@ -71,7 +71,8 @@ extension TransportConformance {
             await refuse("a flood", endless, try context.request(to: endless), in: context) { if case .body = $0 { true } else { false } }
             try await context.expectWorking()
         },
-        Group.receive.check("error-at-the-end", "An error of `receive` for the last piece of the body counts, too.") { context in
+        Group.receive.check("error-at-the-end", "An error of `receive` fails the exchange, even for the last piece of the body.") {
+            context in
             let server = try await context.serve { _ in .text("hello") }
             for round in 0..<20 {
                 let refusal = Refusal()
@@ -106,7 +107,8 @@ extension TransportConformance {
             context.expect("the number of bytes", record.body.count, equals: flood.size << 20)
             context.expect("the last bytes", record.body.suffix(1 << 20) == mebibyte, equals: true)
         },
-        Group.receive.check("order-under-load", "The events of 64 exchanges at once are in order, each in its own exchange.") { context in
+        Group.receive.check("order-under-load", "The events of 64 concurrent exchanges are in order, each in its own exchange.") {
+            context in
             let content = conformanceData(1_300_000)
             let server = try await context.serve { request in
                 let part = part(of: content, request.target)

@@ -14,7 +14,7 @@ extension TransportConformance {
             context.expect("the methods", server.requests.map(\.method), equals: methods)
         },
         Group.contract.check(
-            "method-case", "A method with small letters arrives unchanged, or the request is refused with `invalidRequest`."
+            "method-case", "A method with small letters arrives unchanged, or the request is rejected with `invalidRequest`."
         ) { context in
             let server = try await context.serve { _ in .text("") }
             for method in [HTTPMethod.custom("get"), .custom("Brew")] {
@@ -108,7 +108,7 @@ extension TransportConformance {
             context.expect("Cookie", server.requests.flatMap { $0.headers.values(for: "Cookie") }, equals: [])
             context.expect("the number of requests", server.requestCount, equals: 2)
         },
-        Group.contract.check("no-cache", "Each request goes to the server, whatever the last response said about caches.") { context in
+        Group.contract.check("no-cache", "Each request goes to the server, regardless of the last response's cache fields.") { context in
             let server = try await context.serve { request in
                 .text(
                     "\(request.requestNumberOnConnection).\(request.connectionNumber)",

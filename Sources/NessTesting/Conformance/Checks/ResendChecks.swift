@@ -34,7 +34,7 @@ extension TransportConformance {
         Sample(name: "POST that is idempotent", method: .post, body: content, isIdempotent: true),
     ]
 
-    /// Answers the first request of each connection, and ends the connection when it has the second one whole.
+    /// Responds to the first request of each connection, and ends the connection when it has the second one whole.
     private static func dying(_ end: ConnectionStep) -> TestServer.Handler {
         { request in
             request.requestNumberOnConnection == 1 ? .text(request.bodyText + "!") : .script([end])
@@ -60,7 +60,7 @@ extension TransportConformance {
             }
             for sample in samples {
                 for round in 0..<2 {
-                    // Leaves a connection that dies under the next request. This GET may fail, too.
+                    // Leaves a connection that dies under the next request. This GET may fail.
                     if width == 1 { _ = await context.run(try context.request(to: server, "/warm")) }
                     let target = "/\(sample.name.filter { $0 != " " })/\(round)"
                     let record = await context.run(try sample.request(to: server, target, in: context))

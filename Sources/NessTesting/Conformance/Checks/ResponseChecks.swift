@@ -46,7 +46,7 @@ extension TransportConformance {
                 context.expect("the response", await context.run(try context.request(to: server)), gives: 200, "hello")
             }
         },
-        Group.contract.check("no-body", "A response to HEAD, a 204 and a 304 end with their head, whatever its Content-Length.") {
+        Group.contract.check("no-body", "A response to HEAD, a 204 and a 304 end with their head, regardless of its Content-Length.") {
             context in
             for (method, status) in [(HTTPMethod.head, "200 OK"), (.get, "304 Not Modified"), (.get, "204 No Content")] {
                 let length = status.hasPrefix("204") ? "" : "Content-Length: 5\r\n"
@@ -129,7 +129,7 @@ extension TransportConformance {
             context.expect("X-Twice", headers["X-Twice"]?.filter { $0 != " " }, equals: "a,b")
             context.expect("Content-Length", headers["Content-Length"], equals: "1")
         },
-        Group.contract.check("set-cookie", "Each Set-Cookie line is a value of its own, also one with commas.") { context in
+        Group.contract.check("set-cookie", "Each Set-Cookie line is a separate value, even with commas.") { context in
             let cookies = ["a=1; Expires=Sun, 06 Nov 2044 08:49:37 GMT", "b=2", "c=\"3,4\"; Path=/"]
             let server = try await context.serve { _ in cookies.reduce(.text("x")) { $0.adding($1, for: "Set-Cookie") } }
             let record = await context.run(try context.request(to: server))

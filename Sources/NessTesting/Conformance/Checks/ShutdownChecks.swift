@@ -46,7 +46,7 @@ extension TransportConformance {
             }
             context.expect("the number of requests", server.requestCount, equals: 1)
         },
-        Group.shutdown.check("twice", "A transport can be shut down more than once, also at the same time.") { context in
+        Group.shutdown.check("twice", "A transport can be shut down more than once, even concurrently.") { context in
             let server = try await context.serve { _ in .text("fine") }
             _ = await context.run(try context.request(to: server))
             let transport = context.transport

@@ -4,9 +4,9 @@ import NessHTTP
 extension TransportConformance {
     private static let kept = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
 
-    /// Lets a server send bytes without a request, and checks that the next request does not get them as its answer.
+    /// Lets a server send bytes without a request, and checks that the next request does not get them as its response.
     /// - Parameters:
-    ///   - text: The bytes, sent when the client has the first answer.
+    ///   - text: The bytes, sent when the client has the first response.
     ///   - end: The step after them.
     private static func expectIgnored(
         _ text: String, then end: ConnectionStep = .serve { _ in .text("right") }, isSecure: Bool = false, in context: CheckContext
@@ -32,23 +32,25 @@ extension TransportConformance {
 
     private static let unasked408 = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
-    /// Answers that belong to no request.
+    /// Unsolicited responses.
     static let staleAnswerChecks: [Check] = [
-        Group.resends.check("unasked-answer", "A second response that came with the first is not the answer to the next request.") {
+        Group.resends.check("unasked-answer", "A second response sent with the first is not the response to the next request.") {
             let answer = ConnectionStep.send(kept + "first" + kept + "wrong")
             try await expectIgnoredTogether(answer, in: $0)
         },
-        Group.resends.check("late-unasked-answer", "A response that came on an idle connection is not the answer to the next request.") {
+        Group.resends.check("late-unasked-answer", "A response that arrived on an idle connection is not the response to the next request.")
+        {
             try await expectIgnored(kept + "wrong", in: $0)
         },
-        Group.resends.check("unasked-408", "A 408 that came on an idle connection is not the answer to the next request.") {
+        Group.resends.check("unasked-408", "A 408 that arrived on an idle connection is not the response to the next request.") {
             try await expectIgnored(unasked408, then: .close, in: $0)
         },
-        Group.resends.check("unasked-garbage", "Text that came on an idle connection is not a part of the next answer.") {
+        Group.resends.check("unasked-garbage", "Text that arrived on an idle connection is not a part of the next response.") {
             try await expectIgnored("garbage", in: $0)
         },
         Group.resends.check(
-            "late-unasked-answer-secure", "Over TLS, a response that came on an idle connection is not the answer to the next request.",
+            "late-unasked-answer-secure",
+            "Over TLS, a response that arrived on an idle connection is not the response to the next request.",
             needsAuthority: true
         ) { try await expectIgnored(kept + "wrong", isSecure: true, in: $0) },
     ]

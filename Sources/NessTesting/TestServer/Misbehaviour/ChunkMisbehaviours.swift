@@ -13,7 +13,8 @@ extension Misbehaviour {
         let hello = Expectation.success(status: 200, body: "hello")
         let helloOrFailure = Expectation.successOrFailure(status: 200, body: "hello")
         var list: [Misbehaviour] = [
-            chunked("chunk-size-of-letters", "Sends a chunk size that is no number.", expecting: .anyFailure, "xyz\r\nhello\r\n0\r\n\r\n"),
+            chunked(
+                "chunk-size-of-letters", "Sends a chunk size that is not a number.", expecting: .anyFailure, "xyz\r\nhello\r\n0\r\n\r\n"),
             chunked("chunk-size-negative", "Sends a negative chunk size.", expecting: .anyFailure, "-5\r\nhello\r\n0\r\n\r\n"),
             chunked("chunk-size-empty", "Sends an empty chunk size.", expecting: .anyFailure, "\r\nhello\r\n0\r\n\r\n"),
             chunked(

@@ -3,7 +3,7 @@ extension Misbehaviour {
     static let connections: [Misbehaviour] = [
         Misbehaviour("reset-on-accept", "Resets the connection before reading anything.", expecting: .connectionLost) { _ in [.reset] },
         Misbehaviour("close-on-accept", "Closes the connection before reading anything.", expecting: .connectionLost) { _ in [.close] },
-        Misbehaviour("half-close-on-accept", "Ends its stream before the request, but goes on reading.", expecting: .connectionLost) { _ in
+        Misbehaviour("half-close-on-accept", "Ends its stream before the request, but keeps reading.", expecting: .connectionLost) { _ in
             [.halfClose, .receiveRequest, .stall]
         },
         Misbehaviour("reset-after-request", "Reads the request, then resets.", expecting: .connectionLost) { _ in [.receiveRequest, .reset]
@@ -17,7 +17,8 @@ extension Misbehaviour {
             [.receive(bytes: 4), .close]
         },
         Misbehaviour("stall-on-accept", "Accepts, and never says anything.", expecting: .timesOut) { _ in [.stall] },
-        Misbehaviour("stall-after-request", "Reads the request, and never answers.", expecting: .timesOut) { _ in [.receiveRequest, .stall]
+        Misbehaviour("stall-after-request", "Reads the request, and never responds.", expecting: .timesOut) { _ in
+            [.receiveRequest, .stall]
         },
         raw("reset-in-status-line", "Resets inside the status line.", expecting: .connectionLost, "HTTP/1.1 20", then: .reset),
         raw(

@@ -14,7 +14,7 @@ extension Misbehaviour {
             withField("space-before-colon", "Sends a space between a field's name and the colon.", "X-Spaced : value"),
             withField("space-in-field-name", "Sends a space inside a field's name.", "X Spaced: value"),
             withField("folded-field", "Folds a header field over two lines.", "X-Folded: one\r\n two"),
-            withField("folded-first-field", "Begins the header fields with a folded line.", " X-Folded: one"),
+            withField("folded-first-field", "Starts the header fields with a folded line.", " X-Folded: one"),
             withField("bare-cr-in-field", "Sends a CR inside a field's value.", "X-Bare: one\rtwo"),
             withField("nul-in-field", "Sends a NUL inside a field's value.", "X-Nul: one\u{0}two"),
             withField("control-character-in-field", "Sends an escape sequence inside a field's value.", "X-Escape: \u{1B}[31mred"),

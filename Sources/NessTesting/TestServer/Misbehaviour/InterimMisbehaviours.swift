@@ -12,7 +12,7 @@ extension Misbehaviour {
             raw(
                 "early-hints", "Sends a 103 with fields first.", expecting: hello,
                 "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n" + final),
-            raw("unknown-interim", "Sends a 199 first.", expecting: hello, "HTTP/1.1 199 Whatever\r\n\r\n" + final),
+            raw("unknown-interim", "Sends a 199 first.", expecting: hello, "HTTP/1.1 199 Unknown\r\n\r\n" + final),
             raw("hundred-interims", "Sends 100 interim responses first.", expecting: hello, String(repeating: proceed, count: 100) + final),
             raw(
                 "interim-with-length", "Sends a 100 with a Content-Length, which means nothing there.",

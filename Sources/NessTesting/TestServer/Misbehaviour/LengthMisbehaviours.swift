@@ -26,7 +26,7 @@ extension Misbehaviour {
                 "length-zero-with-body", "Announces an empty body and sends one.", expecting: .successOrFailure(status: 200, body: ""),
                 "Content-Length: 0"),
             withLength("length-negative", "Announces -1 bytes.", expecting: .anyFailure, "Content-Length: -1"),
-            withLength("length-of-letters", "Announces a length that is no number.", expecting: .anyFailure, "Content-Length: five"),
+            withLength("length-of-letters", "Announces a length that is not a number.", expecting: .anyFailure, "Content-Length: five"),
             withLength("length-hexadecimal", "Announces a length in hexadecimal digits.", expecting: .anyFailure, "Content-Length: 0x5"),
             withLength("length-empty", "Sends an empty Content-Length.", expecting: helloOrFailure, "Content-Length:"),
             withLength("length-with-plus", "Announces +5 bytes.", expecting: helloOrFailure, "Content-Length: +5"),
@@ -50,7 +50,7 @@ extension Misbehaviour {
                 "no-length-reset", "Sends a body without a length, then resets.", expecting: .connectionLost, "Content-Type: text/plain",
                 then: .reset),
             withLength(
-                "no-length-stall", "Sends a body without a length, and neither goes on nor closes.", expecting: .timesOut,
+                "no-length-stall", "Sends a body without a length, and neither continues nor closes.", expecting: .timesOut,
                 "Content-Type: text/plain", then: .stall),
             raw(
                 "length-of-int64-max", "Announces the largest length that 64 bits hold, sends 5 bytes and closes.", expecting: .truncated,
@@ -59,7 +59,7 @@ extension Misbehaviour {
                 "body-with-204", "Sends a body with 204, which can't have one.", expecting: .successOrFailure(status: 204, body: ""),
                 "HTTP/1.1 204 No Content\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"),
             raw(
-                "unasked-304", "Answers 304 to a request without conditions, with a Content-Length.",
+                "unasked-304", "Responds with 304 to a request without conditions, with a Content-Length.",
                 expecting: .success(status: 304, body: ""),
                 "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nConnection: close\r\n\r\n"),
         ]

@@ -30,9 +30,9 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
         case anyFailure
     }
 
-    /// The name, in kebab-case, unique in the catalogue.
+    /// The name, in kebab-case, unique in the catalog.
     public let name: String
-    /// A description of the server's behaviour, in one line.
+    /// A description of the server's behavior, in one line.
     public let summary: String
     /// The outcome that a correct client reports for the last request.
     public let expectation: Expectation
@@ -44,10 +44,10 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
     /// Returns the steps for a connection. For use as a script: `TestServer.start(script: misbehaviour.steps)`.
     public let steps: @Sendable (ConnectionInfo) -> [ConnectionStep]
 
-    /// Makes a misbehaviour.
+    /// Makes a misbehavior.
     /// - Parameters:
     ///   - name: The name, in kebab-case.
-    ///   - summary: A description of the server's behaviour, in one line.
+    ///   - summary: A description of the server's behavior, in one line.
     ///   - expectation: The outcome that a correct client reports for the last request.
     ///   - requestCount: The number of requests that the client has to send, one after another.
     ///   - onlyOutOfProcess: True if this fault ends the process of URLSession on Linux, or makes it hang.
@@ -67,7 +67,7 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
     /// The name.
     public var description: String { name }
 
-    /// The whole catalogue.
+    /// The whole catalog.
     public static let all: [Misbehaviour] = {
         var all: [Misbehaviour] = connections
         all += statusLines
@@ -82,11 +82,11 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
         return all
     }()
 
-    /// Returns the entry with a name; `nil` if there is none.
+    /// Returns the entry with a name; `nil` if no entry has it.
     /// - Parameter name: The name, in kebab-case.
     public static func named(_ name: String) -> Misbehaviour? { all.first { $0.name == name } }
 
-    /// Makes a misbehaviour that reads a request, sends a response unchanged, and runs one more step.
+    /// Makes a misbehavior that reads a request, sends a response unchanged, and runs another step.
     static func raw(
         _ name: String, _ summary: String, expecting expectation: Expectation, onlyOutOfProcess: Bool = false, _ response: String,
         then last: ConnectionStep = .close
@@ -98,9 +98,9 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
 }
 
 extension TestServer {
-    /// Starts a server that shows one misbehaviour of the catalogue.
+    /// Starts a server that shows one misbehavior of the catalog.
     /// - Parameters:
-    ///   - misbehaviour: The misbehaviour.
+    ///   - misbehaviour: The misbehavior.
     ///   - port: The port, or 0 for one that the system picks.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
     /// - Returns: The server, already listening.

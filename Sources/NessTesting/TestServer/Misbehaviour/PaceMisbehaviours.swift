@@ -17,13 +17,13 @@ extension Misbehaviour {
                 [.receiveRequest, .drip(head + "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"), .close]
             },
             Misbehaviour(
-                "response-before-request", "Answers before it has read the request.",
+                "response-before-request", "Responds before it has read the request.",
                 expecting: .successOrFailure(status: 200, body: "hello")
             ) { _ in
                 [.send(head + "Content-Length: 5\r\n\r\nhello"), .receiveRequest, .close]
             },
             Misbehaviour(
-                "response-inside-request", "Answers when it has read one byte of the request.",
+                "response-inside-request", "Responds when it has read one byte of the request.",
                 expecting: .successOrFailure(status: 200, body: "hello")
             ) { _ in
                 [.receive(bytes: 1), .send(head + "Content-Length: 5\r\n\r\nhello"), .receiveHead, .close]

@@ -5,7 +5,7 @@ extension Misbehaviour {
     static let reuses: [Misbehaviour] = {
         let kept = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
         let retried = Expectation.successOrFailure(status: 200, body: "hello")
-        /// Makes a misbehaviour whose first connection answers once and then runs the steps. Every later connection behaves well.
+        /// Makes a misbehavior whose first connection responds once and then runs the steps. Every later connection behaves well.
         func afterFirst(_ name: String, _ summary: String, expecting expectation: Expectation, _ steps: [ConnectionStep]) -> Misbehaviour {
             Misbehaviour(name, summary, expecting: expectation, requestCount: 2) { connection in
                 guard connection.number == 1 else { return [.serve { _ in .text("hello") }] }
@@ -23,7 +23,7 @@ extension Misbehaviour {
             afterFirst(
                 "reset-at-once", "Keeps the connection by its words, and resets it when the client has read.", expecting: retried,
                 [.receive(bytes: 1), .reset]),
-            afterFirst("stall-on-reuse", "Never answers the second request.", expecting: .timesOut, [.stall]),
+            afterFirst("stall-on-reuse", "Never responds to the second request.", expecting: .timesOut, [.stall]),
             afterFirst(
                 "cut-on-reuse", "Closes inside the second response.", expecting: .truncated,
                 [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .close]),

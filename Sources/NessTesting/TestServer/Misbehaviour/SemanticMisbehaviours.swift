@@ -21,26 +21,26 @@ extension Misbehaviour {
                 "redirect-to-file", "Redirects to a local file.", expecting: .successOrFailure(status: 302, body: "where"),
                 .text("where", status: 302, headers: ["Location": "file:///etc/hostname"])),
             answering(
-                "redirect-to-garbage", "Redirects to what is no URL.", expecting: .successOrFailure(status: 302, body: "where"),
+                "redirect-to-garbage", "Redirects to an invalid URL.", expecting: .successOrFailure(status: 302, body: "where"),
                 .text("where", status: 302, headers: ["Location": "http://[bad"])),
             answering(
-                "unauthorized-basic", "Answers 401 with a Basic challenge.", expecting: .success(status: 401, body: "who"),
+                "unauthorized-basic", "Responds with 401 and a Basic challenge.", expecting: .success(status: 401, body: "who"),
                 .text("who", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"test\""])),
             answering(
-                "unauthorized-without-challenge", "Answers 401 without a challenge.", expecting: .success(status: 401, body: "who"),
+                "unauthorized-without-challenge", "Responds with 401 without a challenge.", expecting: .success(status: 401, body: "who"),
                 .text("who", status: 401)),
             answering(
-                "unauthorized-broken-challenge", "Answers 401 with a challenge that is none.",
+                "unauthorized-broken-challenge", "Responds with 401 and a malformed challenge.",
                 expecting: .success(status: 401, body: "who"),
                 .text("who", status: 401, headers: ["WWW-Authenticate": "=,\"\\"])),
             answering(
-                "proxy-authentication", "Answers 407 though it is no proxy.", expecting: .success(status: 407, body: "who"),
+                "proxy-authentication", "Responds with 407 although it is not a proxy.", expecting: .success(status: 407, body: "who"),
                 .text("who", status: 407, headers: ["Proxy-Authenticate": "Basic realm=\"test\""])),
             answering(
-                "partial-unasked", "Answers 206 to a request without Range.", expecting: .success(status: 206, body: "ell"),
+                "partial-unasked", "Responds with 206 to a request without Range.", expecting: .success(status: 206, body: "ell"),
                 .text("ell", status: 206, headers: ["Content-Range": "bytes 1-3/5"])),
             answering(
-                "retry-after-garbage", "Answers 503 with a Retry-After that is neither a number nor a date.",
+                "retry-after-garbage", "Responds with 503 and a Retry-After that is neither a number nor a date.",
                 expecting: .success(status: 503, body: "busy"), .text("busy", status: 503, headers: ["Retry-After": "soon"])),
         ]
     }()

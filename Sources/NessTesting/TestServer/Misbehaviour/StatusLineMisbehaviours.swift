@@ -4,14 +4,14 @@ extension Misbehaviour {
     /// Malformed or unusual status lines.
     static let statusLines: [Misbehaviour] = [
         raw(
-            "garbage-status-line", "Answers with text that is no status line.", expecting: .malformedResponse,
+            "garbage-status-line", "Responds with text that is not a status line.", expecting: .malformedResponse,
             "lorem ipsum dolor\r\nContent-Length: 5\r\n\r\nhello"),
-        raw("not-http", "Answers as an SSH server does.", expecting: .malformedResponse, "SSH-2.0-OpenSSH_9.2\r\n"),
-        raw("http-0-9", "Answers with a body only, as HTTP/0.9 did.", expecting: .malformedResponse, "<html>hello</html>"),
-        Misbehaviour("binary-garbage", "Answers with bytes that are no text.", expecting: .malformedResponse) { _ in
+        raw("not-http", "Responds like an SSH server.", expecting: .malformedResponse, "SSH-2.0-OpenSSH_9.2\r\n"),
+        raw("http-0-9", "Responds with a body only, as HTTP/0.9 did.", expecting: .malformedResponse, "<html>hello</html>"),
+        Misbehaviour("binary-garbage", "Responds with bytes that are not text.", expecting: .malformedResponse) { _ in
             [.receiveRequest, .sendData(binaryGarbage), .close]
         },
-        Misbehaviour("tls-alert", "Answers with a TLS alert, as a TLS port does.", expecting: .malformedResponse) { _ in
+        Misbehaviour("tls-alert", "Responds with a TLS alert, as a TLS port does.", expecting: .malformedResponse) { _ in
             [.receiveRequest, .sendData(Data([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x16])), .close]
         },
         raw(
@@ -21,7 +21,7 @@ extension Misbehaviour {
             "status-of-four-digits", "Sends the status 2000.", expecting: .malformedResponse,
             "HTTP/1.1 2000 OK\r\nContent-Length: 5\r\n\r\nhello"),
         raw(
-            "status-of-letters", "Sends a status that is no number.", expecting: .malformedResponse,
+            "status-of-letters", "Sends a status that is not a number.", expecting: .malformedResponse,
             "HTTP/1.1 abc OK\r\nContent-Length: 5\r\n\r\nhello"),
         raw(
             "status-999", "Sends a status beyond every class.", expecting: .successOrFailure(status: 999, body: "hello"),
@@ -36,7 +36,7 @@ extension Misbehaviour {
             expecting: .successOrFailure(status: 200, body: "hello"), "HTTP/1.1 200 \r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
         ),
         raw(
-            "http-1-0", "Answers with HTTP/1.0, and ends the body by closing.", expecting: .success(status: 200, body: "hello"),
+            "http-1-0", "Responds with HTTP/1.0, and ends the body by closing.", expecting: .success(status: 200, body: "hello"),
             "HTTP/1.0 200 OK\r\n\r\nhello"),
         raw(
             "http-2-status-line", "Claims HTTP/2.0 in the text format.", expecting: .successOrFailure(status: 200, body: "hello"),

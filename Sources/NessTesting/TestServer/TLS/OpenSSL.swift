@@ -107,7 +107,8 @@ struct OpenSSL: Sendable {
     static func load() throws -> OpenSSL { try loaded.get() }
 
     private static let loaded = Result<OpenSSL, any Error> {
-        // One that the process has already, for libcurl. The inner calls of a second one would reach the first, and crash.
+        // Prefers a library that the process has already loaded for libcurl. With a second one, inner calls would reach the first and
+        // crash.
         if let process = dlopen(nil, RTLD_NOW), dlsym(process, "SSL_get1_peer_certificate") != nil { return try OpenSSL(process) }
         for name in ["libssl.so.3", "libssl.3.dylib"] {
             if let library = dlopen(name, RTLD_NOW) { return try OpenSSL(library) }

@@ -60,7 +60,7 @@ final class TLSSession {
     private let input: OpaquePointer
     private let output: OpaquePointer
 
-    /// Makes a session. The first read or write begins the handshake.
+    /// Makes a session. The first read or write starts the handshake.
     init?(_ context: TLSContext) {
         self.context = context
         library = context.library

@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("a hundred challenges and good answers in turn leave no connection behind")
+    @Test("a hundred challenges and successes in turn leave no connection behind")
     func many() async throws {
         try await serving({ request in
             request.path == "/fine" ? .text("fine") : .text("who?", status: 401, headers: ["WWW-Authenticate": Self.basic])

@@ -28,7 +28,8 @@ import Testing
         }
     }
 
-    @Test("a custom authentication adds any field, sees the refused request, and decides whether to resend it", .covers("PMH-67", "PMH-68"))
+    @Test(
+        "a custom authentication adds any field, sees the rejected request, and decides whether to resend it", .covers("PMH-67", "PMH-68"))
     func ownAuthentication() async throws {
         for renews in [true, false] {
             let own = Own(renews: renews), rig = Rig { $0.authentication = own }
@@ -39,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("a refresh gets the refused credential, and the response", .covers("PMH-68", "BP-09"))
+    @Test("a refresh receives the rejected credential and the response", .covers("PMH-68", "BP-09"))
     func refusedCredential() async throws {
         let given = Log<String>()
         let rig = Rig {
@@ -55,7 +56,7 @@ import Testing
         #expect(given.entries == ["old 401 expired"])
     }
 
-    @Test("authentication is asked about a 401 only; a 403 is for the retry control, if a validator refuses it", .covers("PMH-69"))
+    @Test("authentication handles only a 401; a 403 is up to the retry control if a validator rejects it", .covers("PMH-69"))
     func forbidden() async throws {
         let own = Own(), control = AskedControl(), rig = Rig { $0.authentication = own }
         rig.mock.on(.get, "/x", replies: [.status(403), .status(200)])

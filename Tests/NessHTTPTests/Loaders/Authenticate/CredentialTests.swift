@@ -138,7 +138,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("a failed authentication ends its request, and the next request asks it again", .covers("BH-06"))
+    @Test("a failed authentication ends its request, and the next request tries it again", .covers("BH-06"))
     func aFailureIsTheRequests() async throws {
         struct Closed: Authentication {
             func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest { throw Rejected() }

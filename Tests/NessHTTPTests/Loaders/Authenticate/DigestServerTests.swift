@@ -57,7 +57,7 @@ import Testing
 
     private static let algorithms = [nil, "MD5", "MD5-sess", "SHA-256", "SHA-256-sess"]
 
-    @Test("a server's challenge is answered, and later requests carry their answer from the start", arguments: algorithms)
+    @Test("Digest responds to a server's challenge, and later requests are authorized from the start", arguments: algorithms)
     func answered(algorithm: String?) async throws {
         let digest = DigestServer(algorithm: algorithm)
         let server = try await TestServer.start { digest.reply(to: $0) }
@@ -74,7 +74,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a wrong password meets the server's 401") func wrongPassword() async throws {
+    @Test("a wrong password gets the server's 401") func wrongPassword() async throws {
         let digest = DigestServer(algorithm: "SHA-256")
         let server = try await TestServer.start { digest.reply(to: $0) }
         let ness = Ness { $0.authentication = DigestAuthentication(user: "Mufasa", password: "Circle of Live") }

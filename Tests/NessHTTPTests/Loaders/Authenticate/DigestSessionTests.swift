@@ -54,7 +54,8 @@ struct DigestSessionTests {
         try await rig.ness.httpRequest(withUrl: path).dataRequest().value.message.statusCode
     }
 
-    @Test("the first request is challenged, and later ones bring their answer") func theFirstRequestIsChallengedAndLaterOnesAreNot()
+    @Test("the first request is challenged, and later ones are authorized from the start")
+    func theFirstRequestIsChallengedAndLaterOnesAreNot()
         async throws
     {
         let server = Guard(), rig = rig(server)
@@ -82,7 +83,7 @@ struct DigestSessionTests {
         }
     }
 
-    @Test("a nonce that is refused without a reason is removed: the next request gets a new challenge")
+    @Test("a nonce that is rejected without a reason is removed: the next request gets a new challenge")
     func aServerThatStartedAnew() async throws {
         let server = Guard(saysStale: false), rig = rig(server)
         #expect(try await status(rig, "a") == 200)
@@ -102,7 +103,7 @@ struct DigestSessionTests {
         #expect(rig.mock.requests.count <= 400)
     }
 
-    @Test("an answer is for its origin only") func anAnswerIsForItsOriginAlone() async throws {
+    @Test("a nonce is used for its origin only") func anAnswerIsForItsOriginAlone() async throws {
         let server = Guard(), session = DigestSession(DigestCredentials(user: "user", password: "secret")) { "c" }
         let rig = Rig()
         rig.mock.on(.get, "/a") { server.reply(to: $0) }
@@ -112,7 +113,7 @@ struct DigestSessionTests {
         #expect(rig.mock.requests.map { $0.headers.contains("Authorization") } == [false, true, false])
     }
 
-    @Test("a challenge that cannot be answered leaves the 401 as the result") func whatCantBeAnsweredStands() async throws {
+    @Test("an unsupported challenge leaves the 401 as the result") func whatCantBeAnsweredStands() async throws {
         let rig = Rig { $0.authentication = DigestSession(DigestCredentials(user: "user", password: "secret")) }
         rig.mock.on(.get, "/x", replies: [.status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""])])
         #expect(try await status(rig, "x") == 401)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NessHTTP
 
-@Suite("Digest: challenges and answers (RFC 7616)", .inTurn)
+@Suite("Digest: challenges and responses (RFC 7616)", .inTurn)
 struct DigestTests {
     private static let nonce = "7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v"
     private static let clientNonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
@@ -39,7 +39,7 @@ struct DigestTests {
         #expect(MD5Hash.digest(of: text.utf8).hexadecimal == digest)
     }
 
-    @Test("MD5 and SHA-256 are right for texts of every length up to three blocks") func everyLength() {
+    @Test("MD5 and SHA-256 are right for strings of every length up to three blocks") func everyLength() {
         for length in 0...192 {
             let text = Data((0..<length).map { UInt8(truncatingIfNeeded: $0 * 7) })
             #expect(Data(MD5Hash.digest(of: text)) == TestHash.md5(text))
@@ -48,7 +48,7 @@ struct DigestTests {
     }
 
     @Test(
-        "the answers equal the examples of RFC 7616, 3.9.1, also in the session forms",
+        "the computed responses equal the examples of RFC 7616, 3.9.1, including the session forms",
         arguments: [
             (nil, 1, "8ca523f5e9506fed4657c9700eebdbec"), ("MD5", 1, "8ca523f5e9506fed4657c9700eebdbec"),
             ("SHA-256", 1, "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"),
@@ -89,7 +89,7 @@ struct DigestTests {
     }
 
     @Test(
-        "the first supported challenge is answered",
+        "the first supported challenge is used",
         arguments: [
             ([#"Basic realm="a, Digest b=c""#, #"Digest realm="r", nonce="n", qop="auth""#], "r"),
             ([#"Negotiate abc/+==, digest REALM=r , Nonce = "n",qop=auth, Basic realm="b""#], "r"),

@@ -35,7 +35,8 @@ import Testing
     }
 
     @Test(
-        "the user is asked once while the requests wait; without an answer all of them fail", .covers("HIS-31"), arguments: [true, false])
+        "the user is asked once while the requests wait; if the user cancels, all of them fail", .covers("HIS-31"),
+        arguments: [true, false])
     func askingAUser(answers: Bool) async throws {
         let asked = Tally(), waiting = Tally(), go = TestGate()
         let rig = Rig(onUnmatched: .reply(.status(200))) {

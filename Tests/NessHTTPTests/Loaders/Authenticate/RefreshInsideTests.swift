@@ -160,7 +160,7 @@ struct RefreshInsideTests {
         #expect(try await later.withLock { $0 }?.value == 200)
     }
 
-    @Test("a refresh that waits for its own request unrecognized fails at its time limit, with all requests that wait")
+    @Test("a refresh that waits for its own request unrecognized fails at its time limit, with all waiting requests")
     func aDetachedTask() async throws {
         let link = Link(), clock = ManualClock(), ended = TestGate()
         let token = Self.token(timeout: .seconds(30), clock: clock) { _ in
@@ -224,7 +224,7 @@ struct RefreshInsideTests {
         #expect(saved.total == 1)
     }
 
-    @Test("two refreshes that wait for each other fail at once")
+    @Test("two refreshes that wait for each other fail immediately")
     func twoThatWaitForEachOther() async throws {
         let link = Link(), tokens = Lock<[Token]>([]), begun = Tally()
         // Each has its request authenticated by the other, once both run.

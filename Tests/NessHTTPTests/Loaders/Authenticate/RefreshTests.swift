@@ -23,7 +23,7 @@ struct RefreshTests {
         .status(request.headers["Authorization"] == "Bearer \(credential)" ? 200 : 401)
     }
 
-    @Test("a hundred requests that meet a 401 together cause one refresh and 200 requests", .covers("HIS-33"), arguments: seeds(20))
+    @Test("a hundred concurrent requests that get a 401 cause one refresh and 200 requests", .covers("HIS-33"), arguments: seeds(20))
     func oneRefreshForAll(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), refreshes = Tally(), arrived = Tally(), all = TestGate()
         let token = Self.token { stale, response in
@@ -88,7 +88,7 @@ struct RefreshTests {
         for promise in promises {
             do { _ = try await promise.value } catch let error as Rejected where error == Rejected(name: "refresh") { failed += 1 }
         }
-        // One that came to wait only when the refresh had failed has begun the next, as the one below would.
+        // One that came to wait only when the refresh had failed has started the next, as the one below would.
         #expect(failed >= 1)
         #expect(rig.mock.requests.count == 10 + (10 - failed))
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
@@ -106,7 +106,7 @@ struct RefreshTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new 0"])
     }
 
-    @Test("the retry control never sees a 401 that authentication answers", .covers("PMH-69", "C9"))
+    @Test("the retry control never sees a 401 that authentication handles", .covers("PMH-69", "C9"))
     func theRetryControlIsNotAsked() async throws {
         let control = AskedControl(Eager())
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
@@ -121,7 +121,7 @@ struct RefreshTests {
         #expect(control.asked.entries.map(\.number) == [1, 2, 3, 4])
     }
 
-    @Test("the retry after a refresh uses up no attempt", .covers("PMH-71", "C9")) func aRefreshIsNoAttempt() async throws {
+    @Test("the retry after a refresh does not count as an attempt", .covers("PMH-71", "C9")) func aRefreshIsNoAttempt() async throws {
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
         rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .status(200)])
@@ -130,7 +130,7 @@ struct RefreshTests {
     }
 
     @Test(
-        "a 403 is answered once if the authentication says so, also after a 401, and after it no 401 is",
+        "a 403 is handled once if the authentication supports it, even after a 401; a 401 after it is final",
         .covers("PMH-67", "PMH-69", "PMH-70", "C9"),
         arguments: [
             ([403, 200], true, 200, 1), ([401, 403, 200], true, 200, 2), ([403, 401, 200], true, 401, 1), ([403, 403, 200], true, 403, 1),
@@ -154,7 +154,7 @@ struct RefreshTests {
         #expect(refreshes.total == renewals)
     }
 
-    @Test("a 401 is answered once per request, even with other failures between two of them", .covers("PMH-70", "C9"))
+    @Test("a 401 is handled once per request, even with other failures between two of them", .covers("PMH-70", "C9"))
     func onceForAllAttempts() async throws {
         let refreshes = Tally(), control = AskedControl(Eager())
         let rig = Rig {

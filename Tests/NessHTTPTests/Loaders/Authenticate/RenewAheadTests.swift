@@ -53,7 +53,7 @@ import Testing
         #expect(rig.mock.requests.count == 12)
     }
 
-    @Test("an authentication that wraps another passes on the manager, for a renewal ahead of time and after a refusal")
+    @Test("an authentication that wraps another passes on the manager, for an early renewal and after a 401")
     func wrapped() async throws {
         struct Wrapper: NessHTTP.Authentication {
             let wrapped: RenewAheadTests.Authentication
@@ -98,7 +98,7 @@ import Testing
         #expect(renewals.total == 1)
     }
 
-    @Test("a credential that was renewed after a refusal is sent as it is, even if it is stale")
+    @Test("a credential that was renewed after a 401 is sent as it is, even if it is stale")
     func staleAfterRefusal() async throws {
         let renewals = Tally()
         let authentication = Self.authentication(Token(text: "old", isOld: false)) { _, _ in
@@ -111,7 +111,7 @@ import Testing
         #expect(renewals.total == 1)
     }
 
-    @Test("a new credential that is stale, too, is sent once as it is")
+    @Test("a new credential that is already stale is sent once as it is")
     func stillStale() async throws {
         let renewals = Tally()
         let authentication = Self.authentication { _, _ in
@@ -124,7 +124,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["new"])
     }
 
-    @Test("a credential that the server refuses is renewed with the manager, too, also after a renewal ahead of time")
+    @Test("a credential that the server rejects is renewed with the manager, even after an early renewal")
     func refused() async throws {
         for isOld in [true, false] {
             let authentication = Self.authentication(Token(text: "old", isOld: isOld)) { stale, ness in try await Self.ask(ness) }
@@ -198,7 +198,7 @@ import Testing
         other.withLock { $0 = nil }
     }
 
-    @Test("outside of a manager there is no manager to renew with, which is an error")
+    @Test("a renewal outside a manager is an error")
     func alone() async throws {
         let authentication = Self.authentication { stale, _ in stale }
         let error = await #expect(throws: NessError.self) {

@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("a cache finds and removes what another cache has written into its folder since it began") func shared() async throws {
+    @Test("a cache finds and removes what another cache has written into its folder since it started") func shared() async throws {
         try await withFolder { folder in
             let accesses = Accesses()
             let first = await rig(folder, accesses, control: "max-age=60"), second = await rig(folder, accesses, control: "max-age=60")
@@ -115,8 +115,7 @@ import Testing
         }
     }
 
-    @Test("of one URL at most eight variants are stored, the newest", arguments: [1 << 20, 0]) func variants(memoryLimit: Int) async throws
-    {
+    @Test("at most the eight newest variants of a URL are stored", arguments: [1 << 20, 0]) func variants(memoryLimit: Int) async throws {
         try await withFolder { folder in
             let rig = CacheRig(memoryLimit: memoryLimit, folder: (folder, 1 << 20))
             rig.count(["Cache-Control": "max-age=60", "Vary": "X-Kind"])
@@ -130,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("entries leave in the order of their last use, whatever was removed between") func order() {
+    @Test("entries leave in the order of their last use, even if others were removed between") func order() {
         var entries = CacheEntries<Int>(), model: [(key: CacheKey, value: Int)] = [], seed: UInt64 = 1
         func random(_ limit: Int) -> Int {
             seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -12,7 +12,7 @@ import Testing
     ]
 
     @Test(
-        "a fresh response answers a caller's own conditions and one range as a server would; other requests reach the server",
+        "a fresh response satisfies a caller's own conditions and one range as a server would; other requests reach the server",
         arguments: [
             (["If-None-Match": "\"1\""], 304, "", false),
             (["If-None-Match": "\"0\", W/\"1\""], 304, "", false),
@@ -71,7 +71,7 @@ import Testing
         #expect(try await rig.get("empty", ["Range": "bytes=-1"]).statusCode == 416)
     }
 
-    @Test("a fresh 404 answers a request with conditions") func errors() async throws {
+    @Test("a fresh 404 satisfies a request with conditions") func errors() async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/x", replies: [.text("gone", status: 404, headers: Self.fresh)])
         for headers in [[:], ["If-None-Match": "\"1\""], ["Range": "bytes=0-1"]] as [HTTPHeaders] {
@@ -110,7 +110,8 @@ import Testing
         #expect(try await rig.get("x", ["Range": "bytes=0-1"]).text == "ab")
     }
 
-    @Test("if no stored variant matches, the server is asked about all of them, and its 304 names the right one", arguments: [1 << 20, 0])
+    @Test(
+        "if no stored variant matches, the request names all of them, and the server's 304 selects the right one", arguments: [1 << 20, 0])
     func variants(memoryLimit: Int) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "ness-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -10,7 +10,7 @@ import Testing
     private let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
 
     @Test(
-        "a stored response answers only requests with the same credential",
+        "a stored response is used only for requests with the same credential",
         arguments: ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key"])
     func separate(field: String) async throws {
         let rig = CacheRig { $0.secretNames = ["X-Api-Key"] }
@@ -59,7 +59,7 @@ import Testing
         #expect(rig.cache.memorySize > 0)
     }
 
-    @Test("after a refresh the server is asked again, and a 401 is never stored") func refreshed() async throws {
+    @Test("after a refresh the request is sent again, and a 401 is never stored") func refreshed() async throws {
         let authentication = RefreshableAuthentication(credential: "old") { token in
             ["Authorization": "Bearer \(token)"]
         } refresh: { _, _ in

@@ -11,7 +11,7 @@ import Testing
             .filter { $0.pathExtension == "nesscache" }.sorted { $0.path < $1.path }
     }
 
-    /// A manager that has just begun, over the same folder, some seconds later.
+    /// A manager that has just started, over the same folder, some seconds later.
     private func rig(_ folder: URL, limit: Int = 1 << 20, later: Double = 0) -> CacheRig {
         let rig = CacheRig(memoryLimit: 1 << 20, folder: (folder, limit), startingAt: CacheRig.start + later)
         rig.mock.on(.get, "/:name") { request in
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("responses beyond the memory limit are read from disk, and forgetting removes them there too") func overflow() async throws {
+    @Test("responses beyond the memory limit are read from disk, and forgetting removes them from disk") func overflow() async throws {
         try await withFolder { folder in
             let cache = CacheRig(memoryLimit: 0, folder: (folder, 1 << 20))
             cache.count(at: "/x", ["Cache-Control": "max-age=60"])
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("a foreign entry's content, a folder or a link in the place of an entry does no harm") func foreign() async throws {
+    @Test("a foreign entry, or a folder or link in the place of an entry, does no harm") func foreign() async throws {
         try await withFolder { folder in
             let manager = FileManager.default
             let first = rig(folder)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("the files stay within the limit; the least recently used goes first, also after a restart") func limit() async throws {
+    @Test("the files stay within the limit; the least recently used goes first, even after a restart") func limit() async throws {
         try await withFolder { folder in
             _ = try await rig(folder).get("a")
             let one = await rig(folder).cache.diskSize()

@@ -12,7 +12,7 @@ import Testing
         #expect(try await rig.twice() == ["1", "2"])
     }
 
-    @Test("a fresh response answers without a request, with its age, and is marked as cached; a stale one does not", .covers("HIS-37"))
+    @Test("a fresh response is used without a request, with its age, and is marked as cached; a stale one is not", .covers("HIS-37"))
     func maxAge() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60", "X-Kept": "yes"])
@@ -195,7 +195,7 @@ import Testing
         #expect((rig.cache.memorySize > before) == [200, 203, 204].contains(status))
     }
 
-    @Test("a stored failure never answers the next attempt, and never displaces a response that may replace it")
+    @Test("a stored failure is never used for the next attempt, and never displaces a response that may replace it")
     func storedFailures() async throws {
         let rig = CacheRig { $0.retryControl = CounterRetryControl(maxRetryCount: 2) }
         let failing: HTTPHeaders = ["Cache-Control": "max-age=60"]
@@ -213,7 +213,7 @@ import Testing
         #expect(try await rig.get("y").text == "1")
     }
 
-    @Test("only GET is stored, and HEAD is never answered by a stored GET", .covers("PMH-28")) func methods() async throws {
+    @Test("only GET responses are stored, and a HEAD never gets a stored GET response", .covers("PMH-28")) func methods() async throws {
         let rig = CacheRig()
         let headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
         for method in [HTTPMethod.head, .options, .post] { rig.mock.on(method, "/x") { _ in .status(200, headers: headers) } }
@@ -255,7 +255,7 @@ import Testing
         #expect(try await rig.get("x", ["User-Agent": "other/1"]).text == "2")
     }
 
-    @Test("a stored response answers only requests with equal values of the fields that Vary names") func vary() async throws {
+    @Test("a stored response is used only for requests with equal values of the fields that Vary names") func vary() async throws {
         let rig = CacheRig()
         rig.count(["Cache-Control": "max-age=60", "Vary": "Accept-Language, X-Kind"])
         let german: HTTPHeaders = ["Accept-Language": "de,en", "X-Other": "1"]

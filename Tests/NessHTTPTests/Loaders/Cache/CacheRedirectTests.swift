@@ -12,7 +12,7 @@ import Testing
         .status(status, headers: ["Location": location, "Cache-Control": "max-age=60"])
     }
 
-    @Test("a redirect is followed anew each time, even a permanent one with a lifetime", arguments: [301, 308])
+    @Test("a redirect is fetched each time, even a permanent one with a lifetime", arguments: [301, 308])
     func permanent(status: Int) async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/old") { _ in Self.redirect(to: "/new", status) }

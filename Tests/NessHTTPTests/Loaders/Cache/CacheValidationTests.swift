@@ -42,7 +42,9 @@ import Testing
         #expect(rig.asked == 3)
     }
 
-    @Test("no-cache asks each time; Last-Modified is a condition; a new response replaces the stored one") func noCache() async throws {
+    @Test("no-cache revalidates each time; Last-Modified is a condition; a new response replaces the stored one") func noCache()
+        async throws
+    {
         let rig = CacheRig()
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         let headers: HTTPHeaders = ["Last-Modified": date, "Cache-Control": "no-cache"]
@@ -54,7 +56,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["If-Modified-Since"] } == [nil, date, date, date, date])
     }
 
-    @Test("a 304 to the caller's own condition is passed on if the stored response may not answer") func ownCondition() async throws {
+    @Test("a 304 to the caller's own condition is passed on if the stored response may not be used") func ownCondition() async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/x") { request in
             request.headers["If-None-Match"] == "\"mine\"" || request.headers.contains("If-Modified-Since")
@@ -82,7 +84,7 @@ import Testing
         #expect(try await rig.twice("y") == ["y", "z"])
     }
 
-    @Test("a 304 that forbids storing still answers, for the last time") func notModifiedNoStore() async throws {
+    @Test("after a 304 that forbids storing, the stored response is used for the last time") func notModifiedNoStore() async throws {
         let rig = CacheRig()
         let headers: HTTPHeaders = ["ETag": "\"1\"", "Cache-Control": "no-cache"]
         rig.mock.on(.get, "/x", replies: [.text("1", headers: headers), .status(304, headers: ["Cache-Control": "no-store"])])
@@ -156,7 +158,7 @@ import Testing
 
     // MARK: RFC 5861
 
-    @Test("stale-while-revalidate answers at once, and fetches a newer response once for any number of callers")
+    @Test("stale-while-revalidate returns the stored response immediately, and fetches a newer one once for any number of callers")
     func whileRevalidating() async throws {
         // What is got in the background is got once, also where nothing is merged.
         let rig = CacheRig { $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately }
@@ -186,7 +188,7 @@ import Testing
         #expect(try await rig.get().text == "3")
     }
 
-    @Test("a request with its own limits is not answered while revalidating") func whileRevalidatingLimits() async throws {
+    @Test("a request with its own limits gets no stale response while revalidating") func whileRevalidatingLimits() async throws {
         for asked in ["no-cache", "max-age=60", "min-fresh=1"] {
             let rig = CacheRig()
             rig.count(["Cache-Control": "max-age=60, stale-while-revalidate=30"])
@@ -206,7 +208,7 @@ import Testing
         rig.mock.on(.get, "/x") { _ in
             guard began.enter() > 0 else { return .text("1", headers: ["Cache-Control": "max-age=60, stale-while-revalidate=30"]) }
             defer { ended.enter() }
-            // Until it is cancelled.
+            // Until it is canceled.
             await TestGate().wait()
             return .status(500)
         }
@@ -225,7 +227,7 @@ import Testing
         await ended.wait(for: 1)
     }
 
-    @Test("stale-if-error answers for a server that fails or cannot be reached", arguments: ["status", "connection"])
+    @Test("stale-if-error covers a server that fails or cannot be reached", arguments: ["status", "connection"])
     func ifError(failure: String) async throws {
         let rig = CacheRig()
         let reply: Reply = failure == "status" ? .status(502) : .failure(TransportError(.cannotConnect, "no"))
@@ -245,7 +247,7 @@ import Testing
         }
     }
 
-    @Test("stale-if-error does not answer for a refusal, a drop or a failed trust; a request can ask for it")
+    @Test("stale-if-error does not cover a rejected request, a drop or failed trust; a request can ask for it")
     func ifErrorNot() async throws {
         for (server, asked, reply, expected) in [
             ("max-age=60, stale-if-error=100", "", Reply.status(404), "404"),
@@ -292,7 +294,7 @@ import Testing
         }
     }
 
-    @Test("a change removes no response of another origin; a change without an answer counts as made")
+    @Test("a change removes no response of another origin; a change without a response counts as made")
     func invalidationOrigin() async throws {
         let rig = CacheRig()
         rig.count(at: "https://mock.test/x", ["Cache-Control": "max-age=60"])

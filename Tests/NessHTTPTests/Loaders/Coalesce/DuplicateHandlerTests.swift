@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "a handler is asked for each kind, and gets the request and the number of waiting callers", .covers("ION-29"),
+        "a handler decides for each kind, and receives the request and the number of waiting callers", .covers("ION-29"),
         arguments: RequestKind.comparable)
     func kinds(kind: RequestKind) async throws {
         try await withFolder { folder in

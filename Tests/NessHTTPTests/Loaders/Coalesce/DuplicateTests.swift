@@ -122,7 +122,7 @@ struct DuplicateTests {
             for promise in promises { promise.drop() }
             #expect(await server.waitUntil { $0.busyConnections == 0 })
             gate.open()
-            // A new caller begins a new exchange.
+            // A new caller starts a new exchange.
             let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
             #expect(text == "one")
             #expect(server.requestCount == 2)
@@ -185,7 +185,7 @@ struct DuplicateTests {
         #expect((1...2_000).contains(rig.mock.requests.count))
     }
 
-    @Test("progress reaches every caller of a shared exchange, also a late one") func progressReachesEveryCaller() async throws {
+    @Test("progress reaches every caller of a shared exchange, even a late one") func progressReachesEveryCaller() async throws {
         let gate = TestGate(), handler = CountingHandler(), body = Data(count: 4_000), wire = ReceiveGates()
         try await withServer { _ in
             .script([
@@ -279,7 +279,7 @@ struct DuplicateTests {
             } == isEqual)
     }
 
-    @Test("method, header fields and body make requests differ, time limits and priority do not", .covers("ION-28", "C5"))
+    @Test("requests differ by method, header fields and body, but not by time limits and priority", .covers("ION-28", "C5"))
     func theMethodTheHeadersAndTheBody() async throws {
         let address = "https://a.test/x"
         func get(_ headers: HTTPHeaders) -> (Ness) -> RequestBuilder { { $0.httpRequest(withUrl: address).set(headers: headers) } }

@@ -49,7 +49,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("a data request and a download of one URL at once both complete, and neither joins the other", .covers("ION-28", "BI-10"))
+    @Test("a concurrent data request and download of one URL both complete, and neither joins the other", .covers("ION-28", "BI-10"))
     func kinds() async throws {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
@@ -65,7 +65,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("cancelling the task that awaits cancels the exchange", .covers("BE-12")) func cancelReachesTheTransport() async throws {
+    @Test("canceling the task that awaits cancels the exchange", .covers("BE-12")) func cancelReachesTheTransport() async throws {
         let arrived = TestGate(), never = TestGate(), cancelled = TestGate()
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in
@@ -107,7 +107,7 @@ struct PolicyRegressionTests {
         let late = Tally()
         let sent = Tally()
         func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
-            // In this order: what is not cancelled when the drop has returned went out too late.
+            // In this order: what is not canceled when the drop has returned went out too late.
             if isDropped.withLock({ $0 }) && !Task.isCancelled { late.enter() }
             sent.enter()
             try await receive(.head(statusCode: 503, headers: [:]))
@@ -134,7 +134,7 @@ struct PolicyRegressionTests {
         #expect(transport.late.total == 0)
     }
 
-    @Test("a drop during a delay of hours, or during a refresh that never ends, settles at once", .covers("HIS-22", "BP-05"))
+    @Test("a drop during a delay of hours, or during a refresh that never ends, settles immediately", .covers("HIS-22", "BP-05"))
     func aDropWhileWaiting() async throws {
         let rig = Rig(advances: false), refreshing = TestGate(), never = TestGate()
         rig.mock.on(.get, "/busy", replies: [.status(503)])

@@ -74,7 +74,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a caller who joins during several exchanges on the wire, as of segments, leaves after its own idle timeout")
+    @Test("a caller who joins several exchanges in flight, such as those of segments, leaves after its own idle timeout")
     func ownTimeoutOfSegments() async throws {
         let manual = ManualClock(), clock = PipelineClock(manual)
         let patient = HTTPRequest(url: try url("https://mock.test/x"), timeout: .seconds(100))
@@ -110,7 +110,7 @@ import Testing
         return (exchange, identity)
     }
 
-    @Test("a write closes the reads of its target that began before, however many writes follow")
+    @Test("a write closes the reads of its target that started before, however many writes follow")
     func closedReads() throws {
         var table = ExchangeTable()
         let (before, identity) = try Self.exchange("x")
@@ -158,7 +158,7 @@ import Testing
         #expect(shared.callerCount == 0)
     }
 
-    @Test("a read that begins after a write has completed does not join a read from before it")
+    @Test("a read that starts after a write has completed does not join a read from before it")
     func readAfterWrite() async throws {
         let gate = TestGate()
         let rig = Rig()
@@ -200,7 +200,7 @@ import Testing
         @TaskLocal static var name = "none"
     }
 
-    @Test("a shared exchange runs with the task-local values of the caller who began it")
+    @Test("a shared exchange runs with the task-local values of the caller who started it")
     func taskLocals() async throws {
         let seen = Log<String>()
         let ness = Ness {
@@ -226,7 +226,7 @@ import Testing
         #expect(leaving.call.attempts == 0)
         #expect(staying.call.attempts == 1)
         #expect(exchange.callerCount == 1)
-        // A caller whose task is cancelled leaves, too.
+        // A caller whose task is canceled leaves, too.
         await withTaskGroup(of: Void.self) { group in
             group.cancelAll()
             group.addTask { _ = try? await second.waiter?.wait() }
@@ -234,7 +234,7 @@ import Testing
         #expect(exchange.callerCount == 0 && !exchange.isOpen)
     }
 
-    @Test("a caller who decided to join an exchange just before its end gets its response; one that all have left takes nobody")
+    @Test("a caller who joins an exchange just before its end gets its response; one that all callers have left accepts nobody")
     func joiningAtTheEnd() async throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
         let ended = Exchange(request, in: Self.context(request))

@@ -47,7 +47,7 @@ import FoundationNetworking
         #expect(cookie.isHostOnly)
     }
 
-    @Test("a cookie becomes one of Foundation, and the same again", arguments: [true, false])
+    @Test("a cookie converts to Foundation's type and back unchanged", arguments: [true, false])
     func foundation(isForAll: Bool) throws {
         let cookie = try #require(
             Cookie(
@@ -63,7 +63,7 @@ import FoundationNetworking
         #expect(again.name == cookie.name && again.value == cookie.value && again.domain == cookie.domain && again.path == cookie.path)
     }
 
-    @Test("Foundation's cookies of a response become the jar's")
+    @Test("a jar stores the cookies that Foundation parsed from a response")
     func login() throws {
         let url = try url("https://www.example.com/login"), jar = CookieJar()
         let fields = ["Set-Cookie": "id=1; Domain=example.com; Path=/; Secure; HttpOnly"]

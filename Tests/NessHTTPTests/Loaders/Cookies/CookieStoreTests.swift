@@ -51,7 +51,7 @@ import Testing
         #expect(later.cookies.map(\.value) == ["new"])
     }
 
-    @Test("any number of http responses displace no secure cookie")
+    @Test("no number of http responses displaces a secure cookie")
     func eviction() throws {
         let jar = jar()
         for number in 0..<50 { try set("s\(number)=1; Secure; Path=/", in: jar) }

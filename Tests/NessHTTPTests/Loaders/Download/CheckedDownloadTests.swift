@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("a file with another digest is a typed error; the old file stays, and no byte of the new one", arguments: [1, 4])
+    @Test("a wrong digest is a typed error; the old file stays, and gets no byte of the new one", arguments: [1, 4])
     func otherDigest(segments: Int) async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { _, request in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("a response that announces another size is refused by its head, and its connection is closed", arguments: [1, 4])
+    @Test("a response that announces another size is rejected by its head, and its connection is closed", arguments: [1, 4])
     func announcedSize(segments: Int) async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { _, request in
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("a body without a length is refused when it is too long, also an endless one, or too short", arguments: [100, 500_000])
+    @Test("a body without a length is rejected when it is too long, even if it is endless, or too short", arguments: [100, 500_000])
     func streamedSize(size: Int) async throws {
         let piece = Self.content.prefix(1_000)
         try await withDownloads { _, request in
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(
-        "an expectation that no file can meet is refused before anything is sent",
+        "an expectation that no file can meet is rejected before anything is sent",
         arguments: ["", "abc", String(repeating: "g", count: 64)])
     func invalid(digest: String) async throws {
         try await withDownloads { _, _ in
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("an empty file has a digest, too")
+    @Test("an empty file has a digest")
     func empty() async throws {
         try await withDownloads { _, _ in
             .data(Data())
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("an error of the closure, and a destination that cannot be, fail the download; the next one resumes the bytes", arguments: 0..<4)
+    @Test("an error of the closure, or an impossible destination, fails the download; the next one resumes the bytes", arguments: 0..<4)
     func noDestination(way: Int) async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { _, request in

@@ -12,7 +12,7 @@ import Testing
     private static let server = FileServer(content: packed, headers: ["Content-Encoding": "gzip"])
 
     @Test(
-        "a compressed file is saved decompressed on demand, also with segments and in chunks", arguments: [1, 4], [true, false])
+        "a compressed file is saved decompressed on demand, even with segments or in chunks", arguments: [1, 4], [true, false])
     func unpacked(segments: Int, isChunked: Bool) async throws {
         try await withDownloads { _, request in
             isChunked ? Self.server.reply(to: request).inChunks() : Self.server.reply(to: request)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "a request that must not be repeated is sent once, whatever the answer", arguments: [HTTPMethod.get, .post],
+        "a request that must not be repeated is sent once, regardless of the response", arguments: [HTTPMethod.get, .post],
         [DownloadCoding.refused, .unpacked])
     func once(method: HTTPMethod, coding: DownloadCoding) async throws {
         for headers in [["Content-Encoding": "gzip"], ["Content-Range": "bytes 5-9/10"], ["Content-Range": "nonsense"]] as [HTTPHeaders] {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("a compressed file without a detectable end is refused") func withoutLength() async throws {
+    @Test("a compressed file without a detectable end is rejected") func withoutLength() async throws {
         let server = try await TestServer.start(try #require(Misbehaviour.named("gzip-no-length")))
         try await withFolder { folder in
             let promise = Ness().httpRequest(withUrl: server.url).downloadRequest(
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "if the transport decompresses every body, a request for the compressed file is refused before it is sent",
+        "if the transport decompresses every body, a request for the compressed file is rejected before it is sent",
         .enabled(if: !Engine.isCurl))
     func asStoredOverURLSession() async throws {
         try await withDownloads { _, request in

@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("a refused response is not saved, and the existing file stays", .covers("BI-01"))
+    @Test("a rejected response is not saved, and the existing file stays", .covers("BI-01"))
     func validators() async throws {
         let server = FileServer(content: Self.content, headers: ["Content-Disposition": "attachment"])
         try await withDownloads { _, request in

@@ -51,7 +51,7 @@ import Testing
         (try? FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int) ?? 0
     }
 
-    @Test("a child that is killed 20 times loses at most 8 MiB each time, whatever the disk does, and the final file is complete")
+    @Test("a child that is killed 20 times loses at most 8 MiB each time, even with a slow disk, and the final file is complete")
     func kills() async throws {
         let size = 64 << 20, content = patternedData(size), rounds = 20, most = 9 << 20
         var generator = SeededGenerator(seed: 7)
@@ -60,7 +60,7 @@ import Testing
             let source = Source(content)
             try await withServer({ source.reply(to: $0) }) { server, _ in
                 let arguments = ["download", server.url.appending(path: "file").absoluteString, "-o", file.path]
-                // The number of bytes that each killed child had, and the offset at which the next child began.
+                // The number of bytes that each killed child had, and the offset at which the next child started.
                 var had: [Int] = [0], starts: [Int] = []
                 for round in 0..<rounds {
                     // In every other round some bytes are still in the sockets when the child dies.

@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("a server that answers every range wrongly is asked for the whole; a partial answer to that is refused")
+    @Test("after wrong responses to every range, the whole file is requested; a partial response to that is rejected")
     func alwaysWrong() async throws {
         try await afterCut { _, request in
             request.headers["range"] == nil
@@ -228,7 +228,7 @@ import Testing
     }
 
     @Test(
-        "without a length a download in chunks continues to the end, for every answer",
+        "without a length a download in chunks continues to the end, for every response",
         arguments: ["rest", "less", "complete", "stale", "no length"])
     func chunked(what: String) async throws {
         let server = FileServer(content: Self.content), other = FileServer(content: Self.changed, tag: "\"v2\"")
@@ -292,7 +292,7 @@ import Testing
         }
     }
 
-    @Test("an unrequested compressed body is refused, for the first request and for a range", arguments: ["gzip", "br", "identity, gzip"])
+    @Test("an unrequested compressed body is rejected, for the first request and for a range", arguments: ["gzip", "br", "identity, gzip"])
     func compressed(coding: String) async throws {
         let server = FileServer(content: Self.content), packed = FileServer(content: Self.content, headers: ["Content-Encoding": coding])
         try await withDownloads { number, request in
@@ -307,7 +307,7 @@ import Testing
     }
 
     @Test(
-        "header fields that only the download may set are refused before anything is sent",
+        "header fields that only the download may set are rejected before anything is sent",
         arguments: ["Range", "if-range", "Accept-Encoding"])
     func fields(name: String) async throws {
         try await withDownloads { _, _ in

@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("a 401 in the middle is answered, and the download continues where it was", arguments: [1, 3])
+    @Test("after a 401 in the middle is handled, the download continues where it was", arguments: [1, 3])
     func refresh(segments: Int) async throws {
         let server = FileServer(content: Self.content)
         let authentication = RefreshableAuthentication(credential: "old") {

@@ -11,7 +11,7 @@ import Testing
     @Test("a full disk is a typed error, and leaves nothing under the final name")
     func single() async throws { try await fullDisk(segments: 1) }
 
-    @Test("a full disk is a typed error, and leaves nothing under the final name, in several segments too")
+    @Test("a full disk is a typed error, and leaves nothing under the final name, even in several segments")
     func segments() async throws { try await fullDisk(segments: 4) }
 
     private func fullDisk(segments: Int) async throws {

@@ -9,7 +9,7 @@ import Testing
 @Suite(.inTurn(.withoutSockets)) struct SegmentTests {
     private static let content = patternedData(400_000)
 
-    @Test("the given number of parts is fetched at the same time, after the first byte", arguments: [2, 4, 6])
+    @Test("the given number of segments is fetched concurrently, after the first byte", arguments: [2, 4, 6])
     func sideBySide(segments: Int) async throws {
         let server = FileServer(content: Self.content), tally = Tally(), gate = TestGate()
         try await withDownloads { number, request in
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("the host's limit applies to parts, too")
+    @Test("the host's limit applies to segments")
     func hostLimit() async throws {
         let server = FileServer(content: Self.content), tally = Tally()
         try await withDownloads { _, request in
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("a refused part's status is the download's result; the other parts end, and received bytes are kept")
+    @Test("a rejected segment's status is the download's result; the other segments end, and received bytes are kept")
     func status() async throws {
         // Not by the number of the request: the refusal may come before every part was asked for.
         let server = FileServer(content: Self.content), isRefusing = Lock(true)
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test("progress covers the whole file and never decreases, whichever part advances")
+    @Test("progress covers the whole file and never decreases, regardless of which segment advances")
     func progress() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in

@@ -70,7 +70,7 @@ struct RetryBackoffTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a truncated response is retried, whatever its status", arguments: [200, 401, 404])
+    @Test("a truncated response is retried, regardless of its status", arguments: [200, 401, 404])
     func aPartOfAResponse(status: Int) async throws {
         let rig = Rig { $0.authentication = BearerAuthentication(token: "t") }
         rig.mock.on(.get, "/x", replies: [.text("part", status: status, headers: ["Content-Length": "9"]), .text("whole")])

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "a control is asked about failures and refusals of every method, never about a drop", .covers("ION-25"),
+        "a control decides about failures and rejected responses of every method, never about a drop", .covers("ION-25"),
         arguments: [HTTPMethod.get, .post, .put, .patch, .delete, .custom("PURGE")])
     func asked(method: HTTPMethod) async throws {
         let rig = Rig(), control = AskedControl(Eager()), arrived = TestGate()
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(
-        "a control sees a 429 and a validator's refusal, and sets the delay or ends the attempts; a negative delay is zero",
+        "a control sees a 429 and a validation failure, and sets the delay or ends the attempts; a negative delay is zero",
         .covers("HIS-27"),
         arguments: [
             (.noRetry, 1, []), (.retry, 2, []), (.retryAfter(0), 2, []), (.retryAfter(-1), 2, []), (.retryAfter(.nan), 2, []),

@@ -66,7 +66,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
     }
 
-    @Test("several controls are asked in order, until one wants another attempt", .covers("PMH-82"))
+    @Test("several controls decide in order, until one wants another attempt", .covers("PMH-82"))
     func anyAsksOneAfterTheOther() async throws {
         let rig = Rig(), third = AskedControl(Eager())
         rig.mock.on(.post, "/x", replies: [.failure(.cannotConnect), .status(500), .status(200)])
@@ -88,7 +88,8 @@ struct RetryEndTests {
     // MARK: drops
 
     @Test(
-        "a drop during the delay ends the request at once, and nothing more is sent", .covers("HIS-29", "BI-18", "BI-19", "BH-02", "BH-11"))
+        "a drop during the delay ends the request immediately, and nothing more is sent",
+        .covers("HIS-29", "BI-18", "BI-19", "BH-02", "BH-11"))
     func aDropDuringTheDelay() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.post, "/x", replies: [.status(503), .status(200)])
@@ -119,7 +120,7 @@ struct RetryEndTests {
         #expect(try await promise.value.message.statusCode == 201)
     }
 
-    @Test("no control is asked about a drop during the exchange", .covers("HIS-28")) func aDropOnTheWireIsNotAskedAbout() async throws {
+    @Test("no control decides about a drop during the exchange", .covers("HIS-28")) func aDropOnTheWireIsNotAskedAbout() async throws {
         let rig = Rig(), arrived = TestGate(), never = TestGate(), control = AskedControl(Eager())
         rig.mock.on(.get, "/x") { _ in
             arrived.open()
@@ -135,7 +136,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("no wait begins that would pass the deadline") func aDelayBeyondTheDeadlineIsNotBegun() async throws {
+    @Test("no wait starts that would pass the deadline") func aDelayBeyondTheDeadlineIsNotBegun() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
@@ -156,7 +157,7 @@ struct RetryEndTests {
         }
     }
 
-    @Test("no control is asked about an invalid request") func whatCantBeSentIsNotAskedAbout() async throws {
+    @Test("no control decides about an invalid request") func whatCantBeSentIsNotAskedAbout() async throws {
         let rig = Rig(), control = AskedControl(Eager())
         let promise = rig.ness.httpRequest(withUrl: "x").set(headers: ["X": "a\r\nb"]).dataRequest(with: control)
         #expect(await promise.nessError()?.kind == .invalidRequest)
@@ -171,7 +172,7 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a request that no mock's route matches fails at once, whatever the control decides", .covers("C20"))
+    @Test("a request without a matching mock route fails immediately, regardless of the control", .covers("C20"))
     func anUnmatchedRequestIsNotRetried() async throws {
         let rig = Rig(), control = AskedControl(Eager())
         await #expect(throws: UnmatchedRequest.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value }

@@ -12,7 +12,7 @@ import Testing
     ]
 
     @Test(
-        "the manager's control is asked only if another attempt does no harm; the request's own is always asked", .covers("C7"),
+        "the manager's control applies only if a retry is safe; the request's own always applies", .covers("C7"),
         arguments: 0..<6, [HTTPMethod.get, .put, .delete, .post, .patch])
     func table(failure: Int, method: HTTPMethod) async throws {
         let (reply, isSeen) = Self.failures[failure]
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("a request with the control `.never` is sent once, whatever the manager's control is; nil means the manager's")
+    @Test("a request with the control `.never` is sent once, regardless of the manager's control; nil means the manager's")
     func never() async throws {
         let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 2) }
         rig.mock.on(.get, "/x") { _ in .failure(.connectionLost) }
@@ -46,7 +46,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a wait that would pass the deadline ends the attempts at once, with the last response", arguments: [true, false])
+    @Test("a wait that would pass the deadline ends the attempts immediately, with the last response", arguments: [true, false])
     func waitBeyondDeadline(byServer: Bool) async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x") { _ in .status(503, headers: byServer ? ["Retry-After": "1"] : [:]) }
@@ -57,7 +57,8 @@ import Testing
         #expect(rig.clock.now.offset == .zero)
     }
 
-    @Test("a POST with a status that says it was refused is sent again, also by the manager's control", arguments: [true, false])
+    @Test(
+        "a POST with a status of a server that did not process it is sent again, even by the manager's control", arguments: [true, false])
     func refused(isOwn: Bool) async throws {
         let control = BackoffRetryControl(maxRetryCount: 3, repeatsRefused: [429, 503, 529])
         try await withServer(
@@ -101,7 +102,7 @@ import Testing
         #expect(try await rig.ness.post("x").response().statusCode == 201)
     }
 
-    @Test("the refusal of a redirect's GET does not repeat the POST that led to it; one of a redirected POST does")
+    @Test("a failure of a redirect's GET does not repeat the POST that led to it; one of a redirected POST does")
     func refusedAfterRedirect() async throws {
         for (status, count) in [(303, 2), (307, 4)] {
             let rig = Rig { $0.retryControl = BackoffRetryControl(maxRetryCount: 1, repeatsRefused: [503]) }

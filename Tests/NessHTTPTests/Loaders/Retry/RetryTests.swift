@@ -35,7 +35,7 @@ struct RetryTests {
         #expect(rig.clock.sleeps == Array(repeating: .seconds(2), count: requests - 1))
     }
 
-    @Test("without a delay the counter retries at once", .covers("HIS-30")) func withoutADelayNobodyWaits() async throws {
+    @Test("without a delay the counter retries immediately", .covers("HIS-30")) func withoutADelayNobodyWaits() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3)
@@ -73,7 +73,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("two equal calls at once have two retries each, and so has a later one", .covers("ION-26", "BI-20", "C8"))
+    @Test("two equal concurrent calls have two retries each, and so has a later one", .covers("ION-26", "BI-20", "C8"))
     func theStateIsOfOneRequest() async throws {
         let rig = Rig(), tally = Tally(), both = TestGate()
         rig.mock.on(.post, "/x") { _ in
@@ -92,7 +92,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 9)
     }
 
-    @Test("the control of a request is asked instead of the manager's", .covers("PMH-76"))
+    @Test("the control of a request replaces the manager's", .covers("PMH-76"))
     func thatOfTheRequestBeatsThatOfTheManager() async throws {
         let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 5) }
         rig.mock.on(.get, "/x", replies: [.status(503)])
@@ -150,7 +150,7 @@ struct RetryTests {
         #expect(rig.mock.requests.map { $0.headers.members(of: "X-Mark") } == Array(repeating: ["delegate", "loader"], count: 3))
     }
 
-    @Test("the control is asked about a validator's refusal, and sees the response", .covers("ION-23"))
+    @Test("the control decides about a validation failure, and sees the response", .covers("ION-23"))
     func aValidatorsRefusalIsAskedAboutWithItsResponse() async throws {
         let rig = Rig(), control = AskedControl()
         rig.mock.on(.get, "/x", replies: [.status(404), .status(200)])

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("the TLS handshake has a time of its own, and each exchange of a request has a connection")
+    @Test("the TLS handshake has a separate time, and each exchange of a request has a connection")
     func secure() async throws {
         let authority = try TestAuthority()
         let server = try await TestServer.start(certificate: authority.certificate()) { request in

@@ -23,7 +23,7 @@ import Testing
         #expect(takes)
     }
 
-    @Test("a transfer that has ended in libcurl does not count, and its late leave disturbs nobody")
+    @Test("a transfer that has ended in libcurl does not count, and leaving late has no effect")
     mutating func ended() {
         _ = use.join("a", on: 1) { _ in true }
         var takes = use.join("b", on: 1) { $0 != "a" }

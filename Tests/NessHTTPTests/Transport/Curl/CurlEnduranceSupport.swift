@@ -51,7 +51,7 @@ final class LateServer: Sendable {
         }
     }
 
-    /// The number of connections that were open when the server began to answer.
+    /// The number of connections that were open when the server started to answer.
     func mostOpen() async -> Int {
         await hasEnded.wait()
         return result.withLock { $0 }

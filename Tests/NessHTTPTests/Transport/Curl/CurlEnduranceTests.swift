@@ -9,7 +9,7 @@ import Testing
 
 /// Requests over libcurl whose transport, manager or process goes through what it rarely goes through: thousands in flight, a fork, an end.
 @Suite("Endurance of the engine on libcurl", .inTurn, .enabled(if: Engine.isCurl)) struct CurlEnduranceTests {
-    @Test("ten thousand requests in flight to one server, which answers late, all succeed")
+    @Test("ten thousand requests in flight to one server, which responds late, all succeed")
     func many() async throws {
         // The thread sanitizer makes each request ten times as expensive.
         let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("a transport that is shut down with requests in flight: all settle at once, at whichever point they are")
+    @Test("a transport that is shut down with requests in flight: all settle immediately, at any stage")
     func shutDown() async throws {
         let deaf = try DeafListener(), begun = TestGate()
         let silent = try await TestServer.start(script: { _ in [.receiveRequest, .stall] })
@@ -94,7 +94,7 @@ import Testing
                 let text = try await promise.value.message.text
                 #expect(text == "\(index)")
             }
-            // Requests that begin while the child lives are answered, too.
+            // Requests that start while the child lives are answered, too.
             let next = ness.httpRequest(.post, withUrl: server.at("/")).set(stringBody: "next").dataRequest()
             let text = try await next.value.message.text
             #expect(text == "next")
@@ -119,7 +119,8 @@ import Testing
         }
     }
 
-    @Test("connections and handshakes that hang delay no other exchange, and end at once when they are dropped", arguments: [false, true])
+    @Test(
+        "connections and handshakes that hang delay no other exchange, and end immediately when they are dropped", arguments: [false, true])
     func hanging(isSecure: Bool) async throws {
         let deaf = try DeafListener()
         let mute = try await TestServer.start(script: { _ in [.receive(bytes: 1), .stall] })
@@ -146,7 +147,7 @@ import Testing
 
 /// Name look-ups that never end. Each test runs in a process of its own, in which a library answers for the system.
 @Suite("Name look-ups that hang", .inOwnProcess, .enabled(if: Engine.isCurl)) struct CurlLookUpTests {
-    @Test("a name look-up that hangs delays no other exchange, and ends at once when its request is dropped")
+    @Test("a name look-up that hangs delays no other exchange, and ends immediately when its request is dropped")
     func lookUp() async throws {
         let lookUpCount = try #require(OwnProcess.hangingLookUpCount)
         let ness = Ness()

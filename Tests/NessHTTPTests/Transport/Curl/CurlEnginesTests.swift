@@ -158,7 +158,7 @@ import Testing
 
 /// A process that may open no further descriptor. The limit holds for the whole process, so the test has one of its own.
 @Suite(.inOwnProcess, .enabled(if: Engine.isCurl)) struct CurlDescriptorTests {
-    @Test("without a free descriptor a request fails at once, and the next one with free descriptors succeeds")
+    @Test("without a free descriptor a request fails immediately, and the next one with free descriptors succeeds")
     func descriptors() async throws {
         try await serving({ _ in .text("fine") }) { server in
             let transport = try CurlTransport { $0.proxy = .direct }

@@ -30,7 +30,7 @@ import Testing
         #expect(try lines(headers).count == 5)
     }
 
-    @Test("the fields of a body give way to those of the request")
+    @Test("the request's fields take precedence over the body's")
     func body() throws {
         let body = HTTPBody(Data("x".utf8), headers: ["Content-Type": "text/plain", "X": "body"])
         let own = try lines(["x": "request"], .post, body: body)
@@ -45,13 +45,13 @@ import Testing
         #expect(error?.kind == .invalidRequest)
     }
 
-    @Test("a name that is no token is refused, and so is such a method", arguments: [" X", "", "X Y", "X:", "\u{E9}"])
+    @Test("a name or a method that is not a token is rejected", arguments: [" X", "", "X Y", "X:", "\u{E9}"])
     func names(name: String) throws {
         expectRefused(HTTPRequest(.get, url: try url("https://a.test/"), headers: [name: "1"]))
         expectRefused(HTTPRequest(HTTPMethod(rawValue: name), url: try url("https://a.test/")))
     }
 
-    @Test("a field that would begin another line is refused", arguments: ["a\0X: 1", "\0", "a\r\nX: 1", "a\nX: 1", "a\r"])
+    @Test("a field that would start another line is rejected", arguments: ["a\0X: 1", "\0", "a\r\nX: 1", "a\nX: 1", "a\r"])
     func injection(text: String) throws {
         let target = try url("https://a.test/")
         for headers: HTTPHeaders in [["A": text], [text: "A"]] {

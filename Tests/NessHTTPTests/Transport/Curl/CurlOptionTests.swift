@@ -17,7 +17,7 @@ import Testing
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----\nMIIB\n",
     ]
 
-    @Test("an option that makes no sense fails when the transport is made, and the error names the option")
+    @Test("an invalid option fails when the transport is made, and the error names the option")
     func invalid() throws {
         let certificate = try TestAuthority().certificate()
         let good = Data(try certificate.pem().utf8), key = Data(try certificate.keyPEM().utf8)
@@ -87,7 +87,7 @@ import Testing
 
     // MARK: connections
 
-    @Test("every connection goes to a unix socket, whatever host the URL names")
+    @Test("every connection goes to a Unix socket, regardless of the URL's host")
     func unixSocket() async throws {
         try await withFolder { folder in
             try await serving({ .text($0.headers["Host"] ?? "") }) { server in
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("without its unix socket no server can be reached")
+    @Test("without its Unix socket no server can be reached")
     func missingUnixSocket() async throws {
         let ness = try curlNess { $0.unixSocketPath = "/nowhere/socket" }
         let error = await ness.httpRequest(.post, withUrl: "http://engine.test/").dataRequest().nessError()
@@ -113,7 +113,7 @@ import Testing
         #expect(error?.mayHaveReachedServer == false)
     }
 
-    @Test("connections begin at the given local address; an interface that is missing is a failure to connect")
+    @Test("connections start at the given local address; an interface that is missing is a failure to connect")
     func interface() async throws {
         try await serving({ _ in .text("ok") }) { server in
             let recorder = ConnectionRecorder()
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("a host has the addresses of its entry; the first that answers is used")
+    @Test("a host has the addresses of its entry; the first reachable one is used")
     func hostEntries() async throws {
         try await serving({ .text($0.headers["Host"] ?? "") }) { server in
             let recorder = ConnectionRecorder()
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("as many idle connections are kept as the option says, and none at 0", arguments: [0, 1, 2])
+    @Test("the number of idle connections that are kept is that of the option, and 0 keeps no connection", arguments: [0, 1, 2])
     func idleConnections(_ limit: Int) async throws {
         let arrived = Tally(), open = TestGate()
         try await serving({ _ in

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("a proxy that refuses the credentials is a failure that shows none of them")
+    @Test("a proxy that rejects the credentials is a failure that shows no credential")
     func wrongCredentials() async throws {
         try await Self.proxied { server, proxy, authority in
             let given = try url("http://hidden1:hidden2@127.0.0.1:\(proxy.port)")
@@ -94,7 +94,7 @@ import Testing
 
 /// The proxy of the environment, over libcurl.
 @Suite(.inTurn, .inOwnProcess) struct CurlProxyEnvironmentTests {
-    @Test("the environment's proxy is used by default, and not where the options name another or none")
+    @Test("the environment's proxy is used by default, unless the options name another one or switch it off")
     func environment() async throws {
         let authority = try OwnProcess.authority.get()
         try await stopping(TestServer.start(certificate: authority.certificate()) { _ in .text("ok") }) { server in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("own authorities replace the system's")
+    @Test("authorities in the options replace the system's")
     func authorities() async throws {
         try await servingSecurely({ _ in .text("ok") }) { server in
             // The system of this process trusts the server.

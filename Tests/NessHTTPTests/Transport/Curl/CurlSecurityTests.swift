@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("the certificate must be for the host of the URL, also if an entry gives the host's address")
+    @Test("the certificate must be for the host of the URL, even if an entry gives the host's address")
     func hostEntry() async throws {
         let authority = try TestAuthority()
         for (host, isRight) in [("name.test", true), ("other.test", false)] {
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("a client certificate that is missing or rejected is a failure of its own, and the server has not acted")
+    @Test("a missing or rejected client certificate has its own kind of failure, and the server has not acted")
     func rejected() async throws {
         let authority = try TestAuthority()
         let certificates = [
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test("a request that was sent is never called unsent, whatever happens to the connection on which it is repeated")
+    @Test("a request that was sent is never called unsent, even if the connection on which it is repeated fails")
     func sentOnce() async throws {
         let authority = try TestAuthority()
         let ends: [[ConnectionStep]] = [

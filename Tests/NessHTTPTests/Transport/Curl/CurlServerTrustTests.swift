@@ -135,7 +135,8 @@ import Testing
         }
     }
 
-    @Test("a host that asks for a client certificate gets its identity, and another host gets none", arguments: [TLSVersion.v1_2, .v1_3])
+    @Test(
+        "a host that requests a client certificate gets its identity, and another host gets nothing", arguments: [TLSVersion.v1_2, .v1_3])
     func identities(_ version: TLSVersion) async throws {
         let authority = try TestAuthority()
         let certificate = try authority.certificate(for: ["pinned.test", "free.test"])

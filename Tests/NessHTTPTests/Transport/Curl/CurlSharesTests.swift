@@ -36,7 +36,7 @@ import Testing
         #expect(shares.enter(Self.origin, share: 1) == first)
     }
 
-    @Test("origins begin at different engines, and do not take each other's shares")
+    @Test("origins start at different engines, and do not take each other's shares")
     func origins() {
         let shares = CurlShares(engineCount: 4)
         let first = Self.others.map { shares.enter($0, share: 1) }

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("no byte of the body is sent if the server refuses the request by its head")
+    @Test("no byte of the body is sent if the server rejects the request by its head")
     func refused() async throws {
         let answer = "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig"
         for body in Self.bodies {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("the body is sent after the limit if the server never answers with a 100")
+    @Test("the body is sent after the limit if the server never sends a 100")
     func silent() async throws {
         for body in Self.bodies {
             try await serving(script: { _ in [.receiveHead, .receive(bytes: body.count), .send(Self.final), .close] }) { server in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("a 417 before the body repeats the request once without the expectation, also a POST")
+    @Test("a 417 before the body repeats the request once without the expectation, even a POST")
     func unknownExpectation() async throws {
         for body in Self.bodies {
             try await serving(script: { connection in

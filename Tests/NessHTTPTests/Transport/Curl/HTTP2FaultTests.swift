@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "a request that the server refused before it processed it is sent again on another connection, a POST as well",
+        "a request that the server rejected before it processed it is sent again on another connection, even a POST",
         .enabled(if: (CurlLibrary.shared?.version ?? 0) >= 0x08_13_00), arguments: [HTTPMethod.get, .post])
     func refused(method: HTTPMethod) async throws {
         try await servingHTTP2("refuse") { server in

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("trailers over HTTP/2 are no header fields")
+    @Test("trailers over HTTP/2 are not header fields")
     func trailers() async throws {
         try await Self.served { nginx, options in
             let ness = try curlNess(options)

@@ -22,7 +22,7 @@ import Testing
         func answer(_ count: Int = 1) { for _ in 0..<count { gate.signal() } }
     }
 
-    @Test("callers of one name share a look-up, and all get its result; one who has left gets none")
+    @Test("callers of one name share a look-up, and all get its result, except a caller that has left")
     func shared() async {
         let slow = Slow(), resolver = NameResolver(threadLimit: 4, find: slow.find), results = Log<[String]>()
         let tickets = (0..<3).map { _ in resolver.lookUp("a.test") { results.add((try? $0.get()) ?? []) } }
@@ -33,7 +33,7 @@ import Testing
         #expect(slow.begun.entries == ["a.test"] && results.entries == [["192.0.2.6"], ["192.0.2.6"]])
     }
 
-    @Test("at most so many names are looked up at a time, in order; a name whose callers have left is not looked up")
+    @Test("the number of concurrent look-ups is limited, in order; a name whose callers have left is not looked up")
     func limit() async {
         let slow = Slow(), resolver = NameResolver(threadLimit: 2, find: slow.find), results = Log<[String]>()
         let names = ["a", "bb", "ccc", "dddd"]

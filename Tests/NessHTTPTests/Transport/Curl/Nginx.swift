@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 
 /// An nginx that speaks HTTP/2 on a unix socket: `/echo` leads to a `TestServer`, `/file` is a file with a trailer after it, and `/session`
-/// answers "r" on a connection whose TLS session was resumed, "." on another. `/logged` logs the field X-Id, and closes a connection after 100
-/// requests.
+/// answers "r" on a connection whose TLS session was resumed, "." on another. `/logged` logs the field X-Id, and closes a connection after
+/// 100 requests.
 final class Nginx: Sendable {
     /// The path of the program; `nil` where nginx is not installed.
     static let executable: String? = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"].first {

@@ -62,7 +62,7 @@ import Testing
         #expect(head?.headers.map(\.value) == ["1", "2 3", "", "x=1, y", "z:2"])
     }
 
-    @Test("a bare line feed ends a line, too")
+    @Test("a bare line feed ends a line")
     func lineFeed() throws {
         var parser = ResponseHeadParser()
         let lines = ["HTTP/1.1 200 OK\n", "A: b\n", "\n"].map { Array($0.utf8) }
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(
-        "a line is refused if it is folded, or has no name, no colon, or a control character",
+        "a line is rejected if it is folded, or has no name, no colon, or a control character",
         arguments: [
             " folded", "\tfolded", ": no name", "no colon", "A b: c", "A : b", "A\t: b", "\u{E9}: b", "A: b\rc", "A: b\0c", "A\0: b",
             "A: b\r", "A: \nb",
@@ -98,12 +98,12 @@ import Testing
         #expect(head == ResponseHeadParser.Head(statusCode: 204, headers: ["B": "2"]))
     }
 
-    @Test("a switch of protocols that nobody asked for is refused")
+    @Test("an unsolicited switch of protocols is rejected")
     func switching() {
         isRefused(["HTTP/1.1 101 Switching Protocols\r\n", "Upgrade: x\r\n", "\r\n"].map { Array($0.utf8) })
     }
 
-    @Test("after the final head come trailers, which have a limit; what is no field is ignored")
+    @Test("after the final head trailers follow, which have a limit; a line that is not a field is ignored")
     func trailers() throws {
         var parser = ResponseHeadParser()
         let lines = ["HTTP/1.1 200 OK\r\n", "A: 1\r\n", "\r\n"].map { Array($0.utf8) }

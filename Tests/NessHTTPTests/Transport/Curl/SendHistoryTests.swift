@@ -71,7 +71,7 @@ import Testing
         #expect(sends == [true, false] && !mayRestart)
     }
 
-    @Test("a refused expectation is left out of the repetition, also for a request that must not be repeated")
+    @Test("a rejected expectation is left out of the repetition, even for a request that must not be repeated")
     func expectation() throws {
         var history = SendHistory(try request(.post, body: "x", expecting: .seconds(1)))
         let expects = history.expectsContinue, first = sends(&history, 1)

@@ -1,0 +1,4 @@
+import Observation
+#if canImport(SwiftUI)
+import SwiftUI
+#endif
