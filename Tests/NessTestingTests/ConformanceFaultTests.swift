@@ -26,7 +26,9 @@ import Testing
         _ fault: ConformanceFault, where isMeant: (Misbehavior) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
     ) async {
         let names = Set(Misbehavior.all.filter { isMeant($0) && Self.canRun($0) }.map(\.name))
-        let checks = TransportConformance.checks(in: .misbehavior).filter { names.contains(String($0.id.rawValue.dropFirst("misbehavior.".count))) }
+        let checks = TransportConformance.checks(in: .misbehavior).filter {
+            names.contains(String($0.id.rawValue.dropFirst("misbehavior.".count)))
+        }
         #expect(!checks.isEmpty && checks.count == names.count, sourceLocation: sourceLocation)
         let report = await TransportConformance.run({ fault.make() }, checks: checks)
         #expect(report.passed == [], sourceLocation: sourceLocation)
