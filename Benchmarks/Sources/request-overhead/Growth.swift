@@ -50,7 +50,7 @@ private func memoryInC(_ count: Int) throws -> Double {
     return try url.withCString { url in
         let before = try residentBytes()
         // The transfers wait until this process ends.
-        let urls = Array(repeating: url, count: count)
+        let urls: [UnsafePointer<CChar>?] = Array(repeating: url, count: count)
         guard let client = curl_in_c_new(urls, Int32(count)) else { throw Failed(reason: "there is no libcurl") }
         curl_in_c_hold(client)
         return (try residentBytes() - before) / Double(count)
