@@ -25,7 +25,7 @@ extension Ness {
         /// A Boolean value that indicates whether a redirect may lead from https to http.
         public var allowsInsecureRedirects = false
         /// The retry policy of requests that have no policy themselves. `nil` for one attempt. It applies only if a retry is safe: the
-        /// request is idempotent, or the server certainly has not seen it.
+        /// request is idempotent, the server certainly has not seen it, or the status is one of the policy's `repeatsRefused`.
         public var retryControl: (any RetryControl)?
         /// The limit for the proportion of retries among all requests.
         public var retryBudget = RetryBudget()
@@ -43,8 +43,8 @@ extension Ness {
         public var throttle: ThrottleLimit?
         /// The limits of the circuit breaker, which sends no requests to a host that keeps failing. `nil` for no circuit breaker.
         public var circuitBreaker: CircuitBreakerLimit?
-        /// Names of header fields and parameters that are secret in addition to those that are secret by their words. Every description
-        /// shows a secret value as `<redacted>`, and a secret header field is not sent to another origin.
+        /// Names of header fields and parameters that are secret in addition to those that are secret by their words. Descriptions of
+        /// the manager's requests, errors and logs show a secret value as `<redacted>`. A secret header field is not sent to another origin.
         ///
         /// The words of a name make it secret, in any spelling: `X-Auth-Token`, `authToken` and `AUTH_TOKEN` are equal. Words for tokens,
         /// passwords, secrets, signatures, credentials, sessions, cookies and authorization make a name secret. `key` does so after such a

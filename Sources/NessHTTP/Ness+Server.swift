@@ -10,7 +10,7 @@ extension Ness.Configuration {
         /// | `maximumConnectionsPerHost` | 6 | 256 |
         /// | `duplicatedHandler` | equal GET, HEAD and OPTIONS requests share one exchange | `.requestAllSeparately` |
         /// | `retryControl` | none | `BackoffRetryControl(maxRetryCount: 2, maxDelay: .seconds(2))` |
-        /// | `retryBudget` | a fifth of the requests, or 100 in 10 s | a tenth of the requests, or 10 in 10 s |
+        /// | `retryBudget` | a fifth of the requests in 10 s, at least 100 | a tenth of the requests in 10 s, at least 10 |
         /// | `cache`, `cookies` | none | none |
         ///
         /// The requests of different users share nothing but connections, and nothing is stored in memory or on disk.

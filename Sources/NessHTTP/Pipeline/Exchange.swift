@@ -217,12 +217,14 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Fails members, who then leave.
+    /// Fails members with `NessError.duplicate`, each with an error of its request. They then leave.
     /// - Parameters:
     ///   - remaining: The member that stays; `nil` to fail all.
-    ///   - error: The error.
-    func excludeMembers(except remaining: Member? = nil, becauseOf error: any Error) {
-        for member in state.withLock({ $0.members.elements }) where member !== remaining { member.leave(becauseOf: error) }
+    ///   - reason: The reason of the errors.
+    func excludeMembers(except remaining: Member? = nil, becauseOf reason: String) {
+        for member in state.withLock({ $0.members.elements }) where member !== remaining {
+            member.leave(becauseOf: member.context.error(.duplicate, reason))
+        }
     }
 
     // MARK: idleness

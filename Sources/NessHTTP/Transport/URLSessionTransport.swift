@@ -7,8 +7,8 @@ import FoundationNetworking
 
 /// A transport that uses URLSession with delegate-based data tasks. It is the default on Apple platforms.
 ///
-/// On Linux a manager uses it only if there is no usable libcurl for `CurlTransport`, or if its configuration says so:
-/// `$0.transport = URLSessionTransport()`.
+/// On Linux a manager uses it only if its configuration sets it, `$0.transport = URLSessionTransport()`, or if the environment variable
+/// `NESS_TRANSPORT` is `urlsession`.
 ///
 /// It uses no cookies, no cache and no credential storage, and follows no redirect. It rejects the server's challenges to authenticate, so
 /// that a 401 is an ordinary response. It never blocks its caller: a private queue calls URLSession, and a cancelled exchange settles at

@@ -26,8 +26,8 @@ final class Coalesce: Sendable {
         var identity: RequestIdentity?
         /// The exchange in flight that a new one replaces.
         var replaced: Exchange?
-        /// The error of the callers who are excluded; `nil` if none are.
-        var superseded: NessError?
+        /// The reason of the errors with which callers are excluded; `nil` to exclude no caller.
+        var exclusion: String?
         /// Receives the outcome in place of the caller, who is excluded like the others.
         var completion: (@Sendable (Result<HTTPResponse, any Error>) -> Void)?
     }
@@ -64,16 +64,16 @@ final class Coalesce: Sendable {
         let duplicate = DuplicatedRequest(kind: context.policies.kind, request: request, callerCount: exchange.callerCount)
         let decision = handler.decide(on: duplicate)
         // Made where it is needed: a caller who joins, the most frequent case, needs none.
-        func superseded() -> NessError { context.error(.duplicate, "excluded by the duplicate policy \(decision.name)") }
+        var exclusion: String { "excluded by the duplicate policy \(decision.name)" }
         switch decision {
         case .requestSeparately: return Decision()
-        case .ignoreCurrentCompletion: throw superseded()
+        case .ignoreCurrentCompletion: throw context.error(.duplicate, exclusion)
         case .useBothCompletion: return Decision(joined: exchange)
-        case .useCurrentCompletion: return Decision(joined: exchange, superseded: superseded())
-        case .useCompletion(let completion): return Decision(joined: exchange, superseded: superseded(), completion: completion)
-        case .dropAndRequestAgain: return Decision(identity: identity, replaced: exchange, superseded: superseded())
+        case .useCurrentCompletion: return Decision(joined: exchange, exclusion: exclusion)
+        case .useCompletion(let completion): return Decision(joined: exchange, exclusion: exclusion, completion: completion)
+        case .dropAndRequestAgain: return Decision(identity: identity, replaced: exchange, exclusion: exclusion)
         case .dropAndRequestAgainWithCompletion(let completion):
-            return Decision(identity: identity, replaced: exchange, superseded: superseded(), completion: completion)
+            return Decision(identity: identity, replaced: exchange, exclusion: exclusion, completion: completion)
         }
     }
 }

@@ -42,12 +42,12 @@ extension Pipeline {
             var joining = context
             if decision.completion != nil { joining = CallContext(deliveryCall(for: context)) }
             guard let member = try joinOrBegin(request, joining, decision) else { continue }
-            if let superseded = decision.superseded {
-                decision.joined?.excludeMembers(except: member, becauseOf: superseded)
-                decision.replaced?.excludeMembers(becauseOf: superseded)
+            if let exclusion = decision.exclusion {
+                decision.joined?.excludeMembers(except: member, becauseOf: exclusion)
+                decision.replaced?.excludeMembers(becauseOf: exclusion)
                 if let completion = decision.completion {
                     deliver(member, of: joining.call, to: completion)
-                    throw superseded
+                    throw context.error(.duplicate, exclusion)
                 }
             }
             return member

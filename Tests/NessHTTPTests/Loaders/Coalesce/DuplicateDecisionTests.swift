@@ -52,6 +52,22 @@ struct DuplicateDecisionTests {
         #expect(try await new.value.message.text == "2")
     }
 
+    @Test("the error of an excluded caller names that caller's request, not the later one") func requestOfExcludedCaller() async throws {
+        let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.dropPreviousRequest }, began = TestGate()
+        rig.mock.on(.get, "/search") { request in
+            guard request.number == 1 else { return .text("results") }
+            began.open()
+            await TestGate().wait()
+            return .text("unused")
+        }
+        let old = rig.ness.get("search").set(urlParameters: ["q": "a"]).set(duplicateIdentifier: "search").dataRequest()
+        await began.wait()
+        let new = rig.ness.get("search").set(urlParameters: ["q": "ab"]).set(duplicateIdentifier: "search").dataRequest()
+        let error = await old.nessError()
+        #expect(error?.kind == .duplicate && error?.context.request?.url.query == "q=a" && error?.context.attempts == 1)
+        #expect(try await new.value.message.text == "results")
+    }
+
     @Test("the request of an excluded caller is not retried") func aCallerWhoWasSetAsideIsNotRetried() async throws {
         let stage = Stage(.dropAndRequestAgain), control = AskedControl(Eager())
         let old = await stage.call(control), new = await stage.call(control)

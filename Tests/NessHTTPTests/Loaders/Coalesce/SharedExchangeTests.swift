@@ -154,7 +154,7 @@ import Testing
         let request = shared.request
         for _ in 0..<500 { _ = shared.join(request, in: Self.context(request)) }
         #expect(shared.callerCount == 501)
-        shared.excludeMembers(becauseOf: Rejected())
+        shared.excludeMembers(becauseOf: "excluded")
         #expect(shared.callerCount == 0)
     }
 
@@ -220,8 +220,9 @@ import Testing
         let exchange = Exchange(request, in: Self.context(request))
         let leaving = Self.context(request), staying = Self.context(request)
         let first = try #require(exchange.join(request, in: leaving)), second = try #require(exchange.join(request, in: staying))
-        exchange.excludeMembers(except: second, becauseOf: Rejected())
-        await #expect(throws: Rejected.self) { _ = try await first.waiter?.wait() }
+        exchange.excludeMembers(except: second, becauseOf: "excluded")
+        let excluded = await #expect(throws: NessError.self) { _ = try await first.waiter?.wait() }
+        #expect(excluded?.kind == .duplicate)
         exchange.report(.began)
         #expect(leaving.call.attempts == 0)
         #expect(staying.call.attempts == 1)
@@ -249,7 +250,7 @@ import Testing
 
         let left = Exchange(request, in: Self.context(request))
         _ = try #require(left.join(request, in: Self.context(request)))
-        left.excludeMembers(becauseOf: Rejected())
+        left.excludeMembers(becauseOf: "excluded")
         #expect(left.join(request, in: Self.context(request)) == nil, "it was left by all")
     }
 
