@@ -46,7 +46,7 @@ import Testing
         #expect(try await Promise.resolved(1).handle { _ in }.value == 1)
     }
 
-    @Test("2.2.2.1 then's closure is called after fulfilment with the value")
+    @Test("2.2.2.1 then's closure is called after fulfillment with the value")
     func thenGetsTheValue() async throws {
         let (promise, resolver) = Promise<Int>.pending()
         let seen = Log<Int>()

@@ -21,7 +21,7 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
     var description: String { name }
 
     private static let quick = TransportConformance.checks.filter { check in
-        check.group != .misbehaviour && !check.needsAuthority
+        check.group != .misbehavior && !check.needsAuthority
             && !["receive.order-under-load", "receive.back-pressure", "load.in-a-row", "load.posts-in-a-row", "resends.whole-body"]
                 .contains(check.id)
     }

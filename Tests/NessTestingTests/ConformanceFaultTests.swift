@@ -15,7 +15,7 @@ import Testing
     @Test("each check is failed by one of the faulty transports") func coverage() {
         let failed = ConformanceFault.all.reduce(into: Set<TransportConformance.ID>()) { $0.formUnion($1.fails) }
         // The checks of TLS share their code with those without. The catalog has the tests below.
-        let others = TransportConformance.checks.filter { !failed.contains($0.id) && !$0.needsAuthority && $0.group != .misbehaviour }
+        let others = TransportConformance.checks.filter { !failed.contains($0.id) && !$0.needsAuthority && $0.group != .misbehavior }
         #expect(others.isEmpty)
     }
 
@@ -23,27 +23,29 @@ import Testing
 
     /// Runs the checks of misbehaviors, and expects each to fail.
     private func expectFailures(
-        _ fault: ConformanceFault, where isMeant: (Misbehaviour) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+        _ fault: ConformanceFault, where isMeant: (Misbehavior) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
     ) async {
-        let names = Set(Misbehaviour.all.filter { isMeant($0) && Self.canRun($0) }.map(\.name))
-        let checks = TransportConformance.checks(in: .misbehaviour).filter { names.contains(String($0.id.rawValue.dropFirst(13))) }
+        let names = Set(Misbehavior.all.filter { isMeant($0) && Self.canRun($0) }.map(\.name))
+        let checks = TransportConformance.checks(in: .misbehavior).filter {
+            names.contains(String($0.id.rawValue.dropFirst("misbehavior.".count)))
+        }
         #expect(!checks.isEmpty && checks.count == names.count, sourceLocation: sourceLocation)
         let report = await TransportConformance.run({ fault.make() }, checks: checks)
         #expect(report.passed == [], sourceLocation: sourceLocation)
     }
 
     /// Returns false for a misbehavior that ends the process of the transport below the faulty one.
-    private static func canRun(_ misbehaviour: Misbehaviour) -> Bool {
-        !misbehaviour.onlyOutOfProcess || !(ConformanceFault.makeWire() is URLSessionTransport)
+    private static func canRun(_ misbehavior: Misbehavior) -> Bool {
+        !misbehavior.onlyOutOfProcess || !(ConformanceFault.makeWire() is URLSessionTransport)
     }
 
     @Test("a transport that takes errors for responses fails for every misbehavior that is an error") func errorsAsResponses() async {
-        await expectFailures(.errors("", fails: []) { error, _ in error is TransportError ? nil : error }) { misbehaviour in
-            switch misbehaviour.expectation {
+        await expectFailures(.errors("", fails: []) { error, _ in error is TransportError ? nil : error }) { misbehavior in
+            switch misbehavior.expectation {
             // The pipeline refuses a Content-Length that is wrong, and a body that is shorter than its Content-Length.
             case .connectionLost, .malformedResponse, .anyFailure:
-                !misbehaviour.name.hasPrefix("redirect") && !misbehaviour.name.hasPrefix("length")
-            case .truncated: misbehaviour.name.hasPrefix("chunk")
+                !misbehavior.name.hasPrefix("redirect") && !misbehavior.name.hasPrefix("length")
+            case .truncated: misbehavior.name.hasPrefix("chunk")
             default: false
             }
         }
@@ -53,8 +55,8 @@ import Testing
         let fault = ConformanceFault.events("", fails: []) { _, event in
             if case .body(let data) = event { [.body(data + [33])] } else { [event] }
         }
-        await expectFailures(fault) { misbehaviour in
-            if case .success(_, let body) = misbehaviour.expectation { !body.isEmpty } else { false }
+        await expectFailures(fault) { misbehavior in
+            if case .success(_, let body) = misbehavior.expectation { !body.isEmpty } else { false }
         }
     }
 

@@ -19,7 +19,7 @@ import Testing
 
     private static func check(_ id: Suite.ID) throws -> Suite.Check { try #require(Suite.check(id)) }
 
-    @Test("identifiers are unique, in kebab case, and begin with their group; a title is a sentence") func catalogue() {
+    @Test("identifiers are unique, in kebab case, and begin with their group; a title is a sentence") func identifiers() {
         let checks = Suite.checks
         #expect(checks.count > 250)
         #expect(Set(checks.map(\.id)).count == checks.count)
@@ -30,7 +30,7 @@ import Testing
             #expect(check.title.hasSuffix("."), "\(check)")
         }
         for group in Suite.Group.allCases { #expect(!Suite.checks(in: group).isEmpty, "\(group)") }
-        #expect(Suite.checks(in: .misbehaviour).count == Misbehaviour.all.count)
+        #expect(Suite.checks(in: .misbehavior).count == Misbehavior.all.count)
     }
 
     @Test("a failure names the check, its rule, what was expected and what was received") func failure() async throws {

@@ -3,9 +3,9 @@ import NessTesting
 /// The checks that the transport does not pass over AsyncHTTPClient 1.37, with the reasons.
 let knownLimits: [TransportConformance.ID: TransportConformance.KnownLimit] = {
     var limits: [TransportConformance.ID: TransportConformance.KnownLimit] = [
-        "misbehaviour.status-zero": .notRun("the client's state machine ends the process when a body follows the status 0"),
-        "misbehaviour.endless-status-line": .notRun("the client reads a reason phrase of any length, so the check does not end"),
-        "misbehaviour.endless-interims": .notRun("the client takes any number of interim responses, so the check does not end"),
+        "misbehavior.status-zero": .notRun("the client's state machine ends the process when a body follows the status 0"),
+        "misbehavior.endless-status-line": .notRun("the client reads a reason phrase of any length, so the check does not end"),
+        "misbehavior.endless-interims": .notRun("the client takes any number of interim responses, so the check does not end"),
         "cancel.in-handshake": .notRun("the client keeps opening a connection that nobody needs any more"),
     ]
     // The checks wait for an event while the body is being sent.

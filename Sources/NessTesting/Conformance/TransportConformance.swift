@@ -3,7 +3,7 @@ import NessHTTP
 /// A test of any `Transport` against the contract in its documentation.
 ///
 /// The suite has some 290 checks. Each starts its own `TestServer`s, calls `Transport.send` directly, and compares what the server saw and
-/// what `receive` got with one rule: the events of an exchange, framing and truncated bodies, every `Misbehaviour` of the catalog, the
+/// what `receive` got with one rule: the events of an exchange, framing and truncated bodies, every `Misbehavior` of the catalog, the
 /// kinds of errors, requests that must not be sent twice, cancellation, back pressure, bodies, shutdown and load. It needs no test
 /// framework, so it runs under Swift Testing and XCTest alike.
 ///
@@ -58,8 +58,8 @@ public enum TransportConformance {
         case contract
         /// The end of a body, and malformed heads.
         case framing
-        /// Every entry of `Misbehaviour.all`.
-        case misbehaviour
+        /// Every entry of `Misbehavior.all`.
+        case misbehavior
         /// The kinds of errors.
         case errors
         /// Requests that must not be sent twice, and unsolicited responses.
@@ -78,7 +78,7 @@ public enum TransportConformance {
         case secure
     }
 
-    /// The stable identifier of a check, such as `cancel.in-body` or `misbehaviour.gzip-cut`.
+    /// The stable identifier of a check, such as `cancel.in-body` or `misbehavior.gzip-cut`.
     public struct ID: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
         /// The text: the group, a dot, and a name in kebab-case.
         public let rawValue: String
@@ -115,7 +115,7 @@ public enum TransportConformance {
         var checks = requestChecks
         checks += responseChecks
         checks += framingChecks
-        checks += misbehaviourChecks
+        checks += misbehaviorChecks
         checks += errorChecks
         checks += resendChecks
         checks += staleAnswerChecks

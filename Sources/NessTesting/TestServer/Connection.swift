@@ -30,7 +30,7 @@ final class Connection {
     func run() {
         defer { isBusy = false }
         do {
-            switch core.behaviour {
+            switch core.behavior {
             case .handler(let handler): try serve(handler)
             case .script(let script):
                 isBusy = true

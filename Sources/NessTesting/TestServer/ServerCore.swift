@@ -5,13 +5,13 @@ import NessPromise
 /// The part of a `TestServer` that its threads share. It outlives the server object until the last thread has ended.
 final class ServerCore: @unchecked Sendable {
     /// The treatment of a connection.
-    enum Behaviour: Sendable {
+    enum Behavior: Sendable {
         case handler(TestServer.Handler)
         case script(@Sendable (ConnectionInfo) -> [ConnectionStep])
     }
 
     /// The treatment of every connection.
-    let behaviour: Behaviour
+    let behavior: Behavior
     private let recordsRequests: Bool
     private let listener: Listener
     /// Encrypts the connections; `nil` for plain ones.
@@ -28,11 +28,11 @@ final class ServerCore: @unchecked Sendable {
     private var threads = 0
     private var isStopping = false
 
-    init(listener: Listener, stopPipe: WakePipe, tls: TLSContext?, behaviour: Behaviour, recordsRequests: Bool) {
+    init(listener: Listener, stopPipe: WakePipe, tls: TLSContext?, behavior: Behavior, recordsRequests: Bool) {
         self.tls = tls
         self.stopPipe = stopPipe
         self.listener = listener
-        self.behaviour = behaviour
+        self.behavior = behavior
         self.recordsRequests = recordsRequests
     }
 

@@ -49,7 +49,7 @@ public final class TestServer: Sendable {
     private let core: ServerCore
 
     private init(
-        port: UInt16, tls: TLSContext?, recordsRequests: Bool, behaviour: ServerCore.Behaviour
+        port: UInt16, tls: TLSContext?, recordsRequests: Bool, behavior: ServerCore.Behavior
     ) throws {
         let stopPipe = try WakePipe()
         let listener = try Listener(port: port)
@@ -57,13 +57,13 @@ public final class TestServer: Sendable {
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(listener.port)") else { throw TestServerError(operation: "URL", code: 0) }
         self.url = url
         self.port = Int(listener.port)
-        core = ServerCore(listener: listener, stopPipe: stopPipe, tls: tls, behaviour: behaviour, recordsRequests: recordsRequests)
+        core = ServerCore(listener: listener, stopPipe: stopPipe, tls: tls, behavior: behavior, recordsRequests: recordsRequests)
         try core.start()
     }
 
     /// Starts a plain server that runs a script on each connection, and keeps no requests. Its port is one that the system picks.
     convenience init(script: @escaping @Sendable (ConnectionInfo) -> [ConnectionStep]) throws {
-        try self.init(port: 0, tls: nil, recordsRequests: false, behaviour: .script(script))
+        try self.init(port: 0, tls: nil, recordsRequests: false, behavior: .script(script))
     }
 
     deinit { core.beginStop() }
@@ -84,7 +84,7 @@ public final class TestServer: Sendable {
         recordsRequests: Bool = true, _ handler: @escaping Handler
     ) async throws -> TestServer {
         let tls = try certificate.map { try TLSContext($0, clientAuthority: clientAuthority, maximumVersion: maximumTLSVersion) }
-        return try TestServer(port: port, tls: tls, recordsRequests: recordsRequests, behaviour: .handler(handler))
+        return try TestServer(port: port, tls: tls, recordsRequests: recordsRequests, behavior: .handler(handler))
     }
 
     /// Starts a server that runs a script on each connection, from before the first byte.
@@ -103,7 +103,7 @@ public final class TestServer: Sendable {
         recordsRequests: Bool = true, script: @escaping @Sendable (_ connection: ConnectionInfo) -> [ConnectionStep]
     ) async throws -> TestServer {
         let tls = try certificate.map { try TLSContext($0, clientAuthority: clientAuthority, maximumVersion: maximumTLSVersion) }
-        return try TestServer(port: port, tls: tls, recordsRequests: recordsRequests, behaviour: .script(script))
+        return try TestServer(port: port, tls: tls, recordsRequests: recordsRequests, behavior: .script(script))
     }
 
     /// The received requests, oldest first. The server keeps the newest 10,000, with at most 64 MiB of bodies. Beyond that the oldest

@@ -81,7 +81,7 @@ import Testing
             let request = try #require(server.requests.first)
             let lines = request.body.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
             #expect(lines[1] == "Content-Disposition: form-data; name=\"\(escaped)\"\r")
-            // The line breaks of a file name are not normalised to CRLF.
+            // The line breaks of a file name are not normalized to CRLF.
             let fileName = name.unicodeScalars.map { $0 == "\r" ? "%0D" : $0 == "\n" ? "%0A" : $0 == "\"" ? "%22" : String($0) }.joined()
             #expect(lines.contains("Content-Disposition: form-data; name=\"f\"; filename=\"\(fileName)\"\r"))
         }

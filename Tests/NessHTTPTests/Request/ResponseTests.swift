@@ -90,7 +90,7 @@ import Testing
 
     @Test("a requested compressed body is decoded, and its total is not taken from Content-Length")
     func gzip() async throws {
-        let server = try await TestServer.start(try #require(Misbehaviour.named("gzip")))
+        let server = try await TestServer.start(try #require(Misbehavior.named("gzip")))
         let promise = Ness().httpRequest(withUrl: server.url).set(headers: ["Accept-Encoding": "gzip"]).dataRequest()
         #expect(try await promise.value.message.text == "hello")
         #expect(promise.progress.completedBytes == 5)

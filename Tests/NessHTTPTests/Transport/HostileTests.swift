@@ -6,10 +6,10 @@ import Testing
 
 /// Every misbehavior of the catalog against the manager. The manager has to report the truth, and to continue to work.
 @Suite(.inTurn) struct HostileTests {
-    static let survivable = Misbehaviour.all.filter { !$0.onlyOutOfProcess }
+    static let survivable = Misbehavior.all.filter { !$0.onlyOutOfProcess }
 
     /// The whole catalog for a GET. For each other kind of request, one misbehavior of each outcome and number of requests.
-    static let cases: [(Misbehaviour, Kind)] = {
+    static let cases: [(Misbehavior, Kind)] = {
         let groups = Dictionary(grouping: survivable) { "\("\($0.expectation)".prefix { $0 != "(" }) \($0.requestCount)" }
         let samples = groups.values.compactMap(\.first).sorted { $0.name < $1.name }
         let others = Kind.allCases.filter { $0 != .get }.flatMap { kind in samples.map { ($0, kind) } }
@@ -50,19 +50,19 @@ import Testing
     }
 
     @Test("a request reports the truth, and the manager continues to work", arguments: cases)
-    func request(_ misbehaviour: Misbehaviour, _ kind: Kind) async throws {
-        let server = try await TestServer.start(misbehaviour)
+    func request(_ misbehavior: Misbehavior, _ kind: Kind) async throws {
+        let server = try await TestServer.start(misbehavior)
         let clock = ManualClock()
         let ness = Ness {
             $0.clock = clock
             $0.maximumResponseBytes = 8 << 20
         }
-        let outcome = await Self.lastOutcome(of: misbehaviour, kind, ness, server, clock)
-        if let complaint = Self.complaint(misbehaviour, kind, outcome) {
+        let outcome = await Self.lastOutcome(of: misbehavior, kind, ness, server, clock)
+        if let complaint = Self.complaint(misbehavior, kind, outcome) {
             withKnownIssue("a limit that Limits.md names", isIntermittent: true) {
-                Issue.record("\(kind) \(misbehaviour): \(complaint)")
+                Issue.record("\(kind) \(misbehavior): \(complaint)")
             } when: {
-                Self.limits.contains(misbehaviour.name)
+                Self.limits.contains(misbehavior.name)
             }
         }
         await server.stop()
@@ -89,8 +89,8 @@ import Testing
         "an unrequested compressed body is an error, because it cannot be told from a truncated one",
         .enabled(if: Engine.isURLSessionOnLinux),
         arguments: survivable.filter { $0.name.hasPrefix("gzip-cut") })
-    func unaskedCompression(_ misbehaviour: Misbehaviour) async throws {
-        let server = try await TestServer.start(misbehaviour)
+    func unaskedCompression(_ misbehavior: Misbehavior) async throws {
+        let server = try await TestServer.start(misbehavior)
         let error = await Ness().httpRequest(.get, withUrl: server.url).dataRequest().nessError()
         guard case .malformedResponse = error else {
             Issue.record("\(String(describing: error))")
@@ -101,13 +101,13 @@ import Testing
 
     /// Sends as many requests as the misbehavior needs. Advances the clock where the server would never answer.
     static func lastOutcome(
-        of misbehaviour: Misbehaviour, _ kind: Kind, _ ness: Ness, _ server: TestServer, _ clock: ManualClock
+        of misbehavior: Misbehavior, _ kind: Kind, _ ness: Ness, _ server: TestServer, _ clock: ManualClock
     ) async -> Result<HTTPResponse, any Error> {
         var outcome: Result<HTTPResponse, any Error> = .failure(CancellationError())
-        for number in 1...misbehaviour.requestCount {
+        for number in 1...misbehavior.requestCount {
             let promise = kind.start(ness, server.url)
             // The earlier requests are answered. If one of them timed out, the last would get a connection of its own.
-            if misbehaviour.expectation == .timesOut, number == misbehaviour.requestCount {
+            if misbehavior.expectation == .timesOut, number == misbehavior.requestCount {
                 Task {
                     while !promise.isCompleted {
                         await clock.waitForSleepers(1)
@@ -122,14 +122,14 @@ import Testing
     }
 
     /// Returns the fault of an outcome; `nil` if the outcome is right.
-    static func complaint(_ misbehaviour: Misbehaviour, _ kind: Kind, _ outcome: Result<HTTPResponse, any Error>) -> String? {
+    static func complaint(_ misbehavior: Misbehavior, _ kind: Kind, _ outcome: Result<HTTPResponse, any Error>) -> String? {
         func matches(_ status: Int, _ body: String) -> Bool {
             guard case .success(let response) = outcome else { return false }
             return response.statusCode == status && response.body == Data(body.utf8)
         }
         let error: NessError? = if case .failure(let error) = outcome { error as? NessError } else { nil }
         let isFine: Bool =
-            switch (misbehaviour.expectation, error) {
+            switch (misbehavior.expectation, error) {
             case (.success(let status, let body), _): matches(status, body)
             case (.successOrFailure(let status, let body), _): error != nil || matches(status, body)
             case (.connectionLost, .connectionLost), (.truncated, .truncated), (.malformedResponse, .malformedResponse),
@@ -138,17 +138,17 @@ import Testing
             // The limit was exceeded before the body was cut.
             case (.truncated, .responseTooLarge): true
             // The reset may arrive before the connection counts as made.
-            case (.connectionLost, .cannotConnect): misbehaviour.name == "reset-on-accept"
+            case (.connectionLost, .cannotConnect): misbehavior.name == "reset-on-accept"
             // On Linux a request with a body never reuses a connection.
-            case (.truncated, .none), (.timesOut, .none): misbehaviour.requestCount > 1 && kind.hasBody && matches(200, "hello")
+            case (.truncated, .none), (.timesOut, .none): misbehavior.requestCount > 1 && kind.hasBody && matches(200, "hello")
             default: false
             }
         if isFine { return nil }
         switch outcome {
         case .success(let response):
             let start = response.text.prefix(60).debugDescription
-            return "expected \(misbehaviour.expectation), got \(response.statusCode) with \(response.body.count) bytes \(start)"
-        case .failure(let error): return "expected \(misbehaviour.expectation), got \(error)"
+            return "expected \(misbehavior.expectation), got \(response.statusCode) with \(response.body.count) bytes \(start)"
+        case .failure(let error): return "expected \(misbehavior.expectation), got \(error)"
         }
     }
 }

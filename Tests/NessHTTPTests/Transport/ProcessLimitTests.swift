@@ -9,7 +9,7 @@ import Testing
 /// These tests do not demand the fault; they detect its end. A test fails if the child survives, because the toolchain has been mended.
 /// Then remove `onlyOutOfProcess` from the misbehavior, so that `HostileTests` runs it, and remove the sentence from Limits.md.
 @Suite(.inTurn) struct ProcessLimitTests {
-    static let limits = Misbehaviour.all.filter(\.onlyOutOfProcess)
+    static let limits = Misbehavior.all.filter(\.onlyOutOfProcess)
     /// The misbehaviors that make the client read forever instead of ending its process.
     static let withoutEnd: Set<String> = ["chunked-endless-trailers"]
 
@@ -26,8 +26,8 @@ import Testing
     }
 
     @Test("URLSession ends the process at each documented limit", arguments: limits.filter { !withoutEnd.contains($0.name) })
-    func ends(_ misbehaviour: Misbehaviour) async throws {
-        let server = try await TestServer.start(misbehaviour)
+    func ends(_ misbehavior: Misbehavior) async throws {
+        let server = try await TestServer.start(misbehavior)
         let child = try child(server)
         let end = await child.end()
         #expect(end.reason == .uncaughtSignal, "it ended with \(end.status): the limit is gone")

@@ -85,8 +85,8 @@ private enum KnownLimits {
             "framing.truncated-coding": "it does not notice that a compressed body is truncated",
             "framing.truncated-in-head": .notRun("it ends the process"),
             "framing.trailers": .notRun("it ends the process"),
-            "misbehaviour.unasked-second-response": .sometimes("it takes what came on an idle connection for the next answer"),
-            "misbehaviour.unasked-408": .sometimes("it takes what came on an idle connection for the next answer"),
+            "misbehavior.unasked-second-response": .sometimes("it takes what came on an idle connection for the next answer"),
+            "misbehavior.unasked-408": .sometimes("it takes what came on an idle connection for the next answer"),
             "resends.late-unasked-answer": "it takes what came on an idle connection for the next answer",
             "resends.late-unasked-answer-secure": "it takes what came on an idle connection for the next answer",
             "resends.unasked-408": "it takes what came on an idle connection for the next answer; the pipeline retries after a 408",
@@ -96,10 +96,10 @@ private enum KnownLimits {
             "shutdown.in-flight": .notRun("it waits for the exchanges in flight, which the pipeline has ended"),
         ]
         for name in ["gzip-cut", "gzip-cut-chunked", "gzip-cut-no-length", "gzip-cut-in-header", "gzip-cut-in-trailer"] {
-            limits[TransportConformance.ID(rawValue: "misbehaviour.\(name)")] = "it does not notice that a compressed body is truncated"
+            limits[TransportConformance.ID(rawValue: "misbehavior.\(name)")] = "it does not notice that a compressed body is truncated"
         }
-        for misbehaviour in Misbehaviour.all where misbehaviour.onlyOutOfProcess {
-            limits[TransportConformance.ID(rawValue: "misbehaviour.\(misbehaviour.name)")] = .notRun("it ends the process, or hangs")
+        for misbehavior in Misbehavior.all where misbehavior.onlyOutOfProcess {
+            limits[TransportConformance.ID(rawValue: "misbehavior.\(misbehavior.name)")] = .notRun("it ends the process, or hangs")
         }
         return limits
     }()

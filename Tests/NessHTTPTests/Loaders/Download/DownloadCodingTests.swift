@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test("a compressed file without a detectable end is rejected") func withoutLength() async throws {
-        let server = try await TestServer.start(try #require(Misbehaviour.named("gzip-no-length")))
+        let server = try await TestServer.start(try #require(Misbehavior.named("gzip-no-length")))
         try await withFolder { folder in
             let promise = Ness().httpRequest(withUrl: server.url).downloadRequest(
                 forSavedLocation: folder.appendingPathComponent("a"), coding: .unpacked)

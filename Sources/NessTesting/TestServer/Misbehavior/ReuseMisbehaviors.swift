@@ -1,13 +1,13 @@
 import Foundation
 
-extension Misbehaviour {
+extension Misbehavior {
     /// Persistent connections that fail when they are reused.
-    static let reuses: [Misbehaviour] = {
+    static let reuses: [Misbehavior] = {
         let kept = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
         let retried = Expectation.successOrFailure(status: 200, body: "hello")
         /// Makes a misbehavior whose first connection responds once and then runs the steps. Every later connection behaves well.
-        func afterFirst(_ name: String, _ summary: String, expecting expectation: Expectation, _ steps: [ConnectionStep]) -> Misbehaviour {
-            Misbehaviour(name, summary, expecting: expectation, requestCount: 2) { connection in
+        func afterFirst(_ name: String, _ summary: String, expecting expectation: Expectation, _ steps: [ConnectionStep]) -> Misbehavior {
+            Misbehavior(name, summary, expecting: expectation, requestCount: 2) { connection in
                 guard connection.number == 1 else { return [.serve { _ in .text("hello") }] }
                 return [.receiveRequest, .send(kept + "first")] + steps
             }
@@ -36,16 +36,16 @@ extension Misbehaviour {
             afterFirst(
                 "garbage-behind-response", "Sends text behind the first response.", expecting: retried,
                 [.send("garbage"), .receiveHead, .close]),
-            Misbehaviour(
+            Misbehavior(
                 "close-announced-late", "Says that it closes, and keeps the connection open.",
                 expecting: .success(status: 200, body: "hello")
             ) { _ in
                 [.receiveRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"), .stall]
             },
-            Misbehaviour(
+            Misbehavior(
                 "one-request-a-connection", "Closes behind each response without a word.", expecting: retried, requestCount: 3
             ) { _ in [.receiveRequest, .send(kept + "hello"), .close] },
-            Misbehaviour(
+            Misbehavior(
                 "every-connection-cut", "Closes every connection on its first request.", expecting: .connectionLost, requestCount: 3
             ) { _ in
                 [.receiveRequest, .close]

@@ -1,15 +1,15 @@
 /// A named fault of a server, with the outcome that a correct client reports.
 ///
 /// ```swift
-/// for misbehaviour in Misbehaviour.all where !misbehaviour.onlyOutOfProcess {
-///     let server = try await TestServer.start(misbehaviour)
-///     // … send misbehaviour.requestCount GET requests, one after another, to server.url …
-///     // … and compare the outcome of the last with misbehaviour.expectation …
+/// for misbehavior in Misbehavior.all where !misbehavior.onlyOutOfProcess {
+///     let server = try await TestServer.start(misbehavior)
+///     // … send misbehavior.requestCount GET requests, one after another, to server.url …
+///     // … and compare the outcome of the last with misbehavior.expectation …
 ///     await server.stop()
 /// }
 /// ```
 /// Every entry is meant for GET requests to any path. No entry depends on time: a slow server stalls forever.
-public struct Misbehaviour: Sendable, CustomStringConvertible {
+public struct Misbehavior: Sendable, CustomStringConvertible {
     /// The outcome that a correct client reports for the last request.
     public enum Expectation: Sendable, Hashable {
         /// Exactly this response, with this decoded body.
@@ -41,7 +41,7 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
     /// True if this fault ends the process of URLSession on Linux, or makes it hang (with Swift 6.3 and libcurl 7.88). Run such a client in
     /// another process.
     public let onlyOutOfProcess: Bool
-    /// Returns the steps for a connection. For use as a script: `TestServer.start(script: misbehaviour.steps)`.
+    /// Returns the steps for a connection. For use as a script: `TestServer.start(script: misbehavior.steps)`.
     public let steps: @Sendable (ConnectionInfo) -> [ConnectionStep]
 
     /// Makes a misbehavior.
@@ -68,8 +68,8 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
     public var description: String { name }
 
     /// The whole catalog.
-    public static let all: [Misbehaviour] = {
-        var all: [Misbehaviour] = connections
+    public static let all: [Misbehavior] = {
+        var all: [Misbehavior] = connections
         all += statusLines
         all += heads
         all += lengths
@@ -84,14 +84,14 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
 
     /// Returns the entry with a name; `nil` if no entry has it.
     /// - Parameter name: The name, in kebab-case.
-    public static func named(_ name: String) -> Misbehaviour? { all.first { $0.name == name } }
+    public static func named(_ name: String) -> Misbehavior? { all.first { $0.name == name } }
 
     /// Makes a misbehavior that reads a request, sends a response unchanged, and runs another step.
     static func raw(
         _ name: String, _ summary: String, expecting expectation: Expectation, onlyOutOfProcess: Bool = false, _ response: String,
         then last: ConnectionStep = .close
-    ) -> Misbehaviour {
-        Misbehaviour(name, summary, expecting: expectation, onlyOutOfProcess: onlyOutOfProcess) { _ in
+    ) -> Misbehavior {
+        Misbehavior(name, summary, expecting: expectation, onlyOutOfProcess: onlyOutOfProcess) { _ in
             [.receiveRequest, .send(response), last]
         }
     }
@@ -100,14 +100,14 @@ public struct Misbehaviour: Sendable, CustomStringConvertible {
 extension TestServer {
     /// Starts a server that shows one misbehavior of the catalog.
     /// - Parameters:
-    ///   - misbehaviour: The misbehavior.
+    ///   - misbehavior: The misbehavior.
     ///   - port: The port, or 0 for one that the system picks.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
     /// - Returns: The server, already listening.
     /// - Throws: `TestServerError` if the port is taken or the process has no descriptors left.
     public static func start(
-        _ misbehaviour: Misbehaviour, port: UInt16 = 0, certificate: TestCertificate? = nil
+        _ misbehavior: Misbehavior, port: UInt16 = 0, certificate: TestCertificate? = nil
     ) async throws -> TestServer {
-        try await start(port: port, certificate: certificate, script: misbehaviour.steps)
+        try await start(port: port, certificate: certificate, script: misbehavior.steps)
     }
 }

@@ -1,18 +1,18 @@
 import Foundation
 
-extension Misbehaviour {
+extension Misbehavior {
     /// Chunked bodies that are cut short or malformed, and unusual ones that are valid.
-    static let chunks: [Misbehaviour] = {
+    static let chunks: [Misbehavior] = {
         func chunked(
             _ name: String, _ summary: String, expecting expectation: Expectation, onlyOutOfProcess: Bool = false, _ body: String,
             then last: ConnectionStep = .close
-        ) -> Misbehaviour {
+        ) -> Misbehavior {
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
             return raw(name, summary, expecting: expectation, onlyOutOfProcess: onlyOutOfProcess, head + body, then: last)
         }
         let hello = Expectation.success(status: 200, body: "hello")
         let helloOrFailure = Expectation.successOrFailure(status: 200, body: "hello")
-        var list: [Misbehaviour] = [
+        var list: [Misbehavior] = [
             chunked(
                 "chunk-size-of-letters", "Sends a chunk size that is not a number.", expecting: .anyFailure, "xyz\r\nhello\r\n0\r\n\r\n"),
             chunked("chunk-size-negative", "Sends a negative chunk size.", expecting: .anyFailure, "-5\r\nhello\r\n0\r\n\r\n"),
@@ -55,7 +55,7 @@ extension Misbehaviour {
                 "5\r\nhello\r\n0\r\nX-Sum"),
         ]
         list.append(
-            Misbehaviour("chunked-endless-trailers", "Sends trailer fields that never end.", expecting: .anyFailure, onlyOutOfProcess: true)
+            Misbehavior("chunked-endless-trailers", "Sends trailer fields that never end.", expecting: .anyFailure, onlyOutOfProcess: true)
             { _ in
                 let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n"
                 let fields = Data(String(repeating: "X-Endless: 0123456789\r\n", count: 500).utf8)

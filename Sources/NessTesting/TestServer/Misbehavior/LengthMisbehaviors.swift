@@ -1,10 +1,10 @@
-extension Misbehaviour {
+extension Misbehavior {
     /// Content-Length fields that are wrong, contradictory or not numbers.
-    static let lengths: [Misbehaviour] = {
+    static let lengths: [Misbehavior] = {
         func withLength(
             _ name: String, _ summary: String, expecting expectation: Expectation, _ fields: String, body: String = "hello",
             then last: ConnectionStep = .close
-        ) -> Misbehaviour {
+        ) -> Misbehavior {
             raw(name, summary, expecting: expectation, "HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n\(body)", then: last)
         }
         let hello = Expectation.success(status: 200, body: "hello")

@@ -3,9 +3,9 @@ import NessHTTP
 
 extension TransportConformance {
     /// One check for each entry of the catalog, with a GET and a POST.
-    static let misbehaviourChecks: [Check] = Misbehaviour.all.map { misbehaviour in
-        Group.misbehaviour.check(misbehaviour.name, "\(misbehaviour.summary) The outcome is \(misbehaviour.outcome.text).") { context in
-            for method in [HTTPMethod.get, .post] { try await run(misbehaviour, method, in: context) }
+    static let misbehaviorChecks: [Check] = Misbehavior.all.map { misbehavior in
+        Group.misbehavior.check(misbehavior.name, "\(misbehavior.summary) The outcome is \(misbehavior.outcome.text).") { context in
+            for method in [HTTPMethod.get, .post] { try await run(misbehavior, method, in: context) }
         }
     }
 
@@ -15,10 +15,10 @@ extension TransportConformance {
     /// The largest body, in bytes.
     private static let largest = 8 << 20
 
-    private static func run(_ misbehaviour: Misbehaviour, _ method: HTTPMethod, in context: CheckContext) async throws {
+    private static func run(_ misbehavior: Misbehavior, _ method: HTTPMethod, in context: CheckContext) async throws {
         let isStalled = TestGate(), isQuiet = TestGate()
         let server = try await context.serve(script: { connection in
-            let steps = misbehaviour.steps(connection)
+            let steps = misbehavior.steps(connection)
             // The server has sent everything that the next request must find.
             let quiet = steps.indices.first { $0 > 0 && !steps[$0].isSending } ?? steps.endIndex
             return steps.indices.flatMap { index -> [ConnectionStep] in
@@ -28,7 +28,7 @@ extension TransportConformance {
             }
         })
         var record = ExchangeRecord()
-        for number in 1...misbehaviour.requestCount {
+        for number in 1...misbehavior.requestCount {
             let body = method == .post ? HTTPBody(Data("content".utf8)) : nil
             // A request that asks for compression gets the body decoded.
             let request = try context.request(method, to: server, headers: ["Accept-Encoding": "gzip, deflate"], body: body)
@@ -36,16 +36,16 @@ extension TransportConformance {
             let exchange = context.start(request) { exchange, event in
                 if case .body = event, exchange.record.body.count > largest { throw TooLarge() }
             }
-            if case .timesOut = misbehaviour.expectation, number == misbehaviour.requestCount {
+            if case .timesOut = misbehavior.expectation, number == misbehavior.requestCount {
                 await context.wait(for: isStalled, orEndOf: server)
                 await server.waitUntil { $0.bytesReceived > received }
                 exchange.cancel()
             }
             record = await exchange.end()
-            if number < misbehaviour.requestCount { await context.wait(for: isQuiet, orEndOf: server) }
+            if number < misbehavior.requestCount { await context.wait(for: isQuiet, orEndOf: server) }
         }
-        let isRight = misbehaviour.outcome.allows(record) || (record.error is TooLarge && misbehaviour.outcome.isEndless)
-        context.expect(isRight, "\(method): expected \(misbehaviour.outcome.text), got \(record.summary)")
+        let isRight = misbehavior.outcome.allows(record) || (record.error is TooLarge && misbehavior.outcome.isEndless)
+        context.expect(isRight, "\(method): expected \(misbehavior.outcome.text), got \(record.summary)")
         try await context.expectWorking()
         await server.stop()
     }
@@ -83,7 +83,7 @@ private struct ExpectedOutcome: Sendable {
     }
 }
 
-extension Misbehaviour {
+extension Misbehavior {
     fileprivate var outcome: ExpectedOutcome {
         // A transport does not follow redirects.
         if name == "redirect-to-itself" { return ExpectedOutcome(response: (302, "")) }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests routes that answer as a broken server does.
-@Suite(.inTurn) struct MockTransportMisbehaviourTests {
+@Suite(.inTurn) struct MockTransportMisbehaviorTests {
     /// Sends a GET and returns its error.
     private func failure(_ ness: Ness, _ url: String = "x") async -> NessError? {
         await #expect(throws: NessError.self) { _ = try await ness.get(url).dataRequest().value }
@@ -34,7 +34,7 @@ import Testing
         let mock = MockTransport()
         let clock = ManualClock()
         let received = TestGate()
-        let silent = Misbehaviour("silent", "Never answers.", expecting: .timesOut) { _ in [.receiveRequest, .signal(received), .stall] }
+        let silent = Misbehavior("silent", "Never answers.", expecting: .timesOut) { _ in [.receiveRequest, .signal(received), .stall] }
         mock.on(.get, "x", misbehaving: silent)
         let promise = mocked(mock) { $0.clock = clock }.get("x").dataRequest()
         await received.wait()
@@ -47,7 +47,7 @@ import Testing
     @Test("a server of a route sees path, query, header fields and body of the request")
     func ownSteps() async throws {
         let mock = MockTransport()
-        let echo = Misbehaviour("echo", "Answers with the request.", expecting: .anyFailure) { _ in
+        let echo = Misbehavior("echo", "Answers with the request.", expecting: .anyFailure) { _ in
             [
                 .serve { request in
                     .text("\(request.target) \(request.headers["A"] ?? "") \(request.headers["Host"] ?? "") \(request.bodyText)")
@@ -67,9 +67,9 @@ import Testing
 
     @Test("a misbehavior over several requests happens over those of the route")
     func severalRequests() async throws {
-        let misbehaviour = try #require(Misbehaviour.all.first { $0.requestCount == 2 && $0.name == "cut-on-reuse" })
+        let misbehavior = try #require(Misbehavior.all.first { $0.requestCount == 2 && $0.name == "cut-on-reuse" })
         let mock = MockTransport()
-        mock.on(.get, "x", misbehaving: misbehaviour)
+        mock.on(.get, "x", misbehaving: misbehavior)
         let ness = mocked(mock)
         _ = try await ness.get("x").dataRequest().value
         let error = await failure(ness)
@@ -85,7 +85,7 @@ import Testing
         let error = await #expect(throws: NessError.self) { try await builder.dataRequest().value }
         #expect(error?.kind == .truncated && mock.requests.isEmpty)
         #expect(try await ness.get("x").text() == "fine")
-        let own = Misbehaviour("own", "Answers.", expecting: .anyFailure) { _ in [.receiveRequest, .respond(.text("own"))] }
+        let own = Misbehavior("own", "Answers.", expecting: .anyFailure) { _ in [.receiveRequest, .respond(.text("own"))] }
         #expect(try await ness.get("x").mock(misbehaving: own).text() == "own")
         await #expect(throws: MockTransportError.self) { _ = try await ness.get("x").mock(misbehaving: "none").response() }
     }
@@ -147,7 +147,7 @@ import Testing
     private func usedRoute(in mock: MockTransport, _ gone: TestGate) async -> MockTransport.Route {
         let received = TestGate()
         let witness = Witness(gone)
-        let silent = Misbehaviour("silent", "Never answers.", expecting: .timesOut) { _ in
+        let silent = Misbehavior("silent", "Never answers.", expecting: .timesOut) { _ in
             withExtendedLifetime(witness) { [.receiveRequest, .signal(received), .stall] }
         }
         let route = mock.on(.get, "x", misbehaving: silent)

@@ -1,23 +1,23 @@
-extension Misbehaviour {
+extension Misbehavior {
     /// Connections that end or stall where they should not.
-    static let connections: [Misbehaviour] = [
-        Misbehaviour("reset-on-accept", "Resets the connection before reading anything.", expecting: .connectionLost) { _ in [.reset] },
-        Misbehaviour("close-on-accept", "Closes the connection before reading anything.", expecting: .connectionLost) { _ in [.close] },
-        Misbehaviour("half-close-on-accept", "Ends its stream before the request, but keeps reading.", expecting: .connectionLost) { _ in
+    static let connections: [Misbehavior] = [
+        Misbehavior("reset-on-accept", "Resets the connection before reading anything.", expecting: .connectionLost) { _ in [.reset] },
+        Misbehavior("close-on-accept", "Closes the connection before reading anything.", expecting: .connectionLost) { _ in [.close] },
+        Misbehavior("half-close-on-accept", "Ends its stream before the request, but keeps reading.", expecting: .connectionLost) { _ in
             [.halfClose, .receiveRequest, .stall]
         },
-        Misbehaviour("reset-after-request", "Reads the request, then resets.", expecting: .connectionLost) { _ in [.receiveRequest, .reset]
+        Misbehavior("reset-after-request", "Reads the request, then resets.", expecting: .connectionLost) { _ in [.receiveRequest, .reset]
         },
-        Misbehaviour("close-after-request", "Reads the request, then closes.", expecting: .connectionLost) { _ in [.receiveRequest, .close]
+        Misbehavior("close-after-request", "Reads the request, then closes.", expecting: .connectionLost) { _ in [.receiveRequest, .close]
         },
-        Misbehaviour("half-close-after-request", "Reads the request, then ends its stream only.", expecting: .connectionLost) { _ in
+        Misbehavior("half-close-after-request", "Reads the request, then ends its stream only.", expecting: .connectionLost) { _ in
             [.receiveRequest, .halfClose, .stall]
         },
-        Misbehaviour("close-inside-request", "Reads a few bytes of the request, then closes.", expecting: .connectionLost) { _ in
+        Misbehavior("close-inside-request", "Reads a few bytes of the request, then closes.", expecting: .connectionLost) { _ in
             [.receive(bytes: 4), .close]
         },
-        Misbehaviour("stall-on-accept", "Accepts, and never says anything.", expecting: .timesOut) { _ in [.stall] },
-        Misbehaviour("stall-after-request", "Reads the request, and never responds.", expecting: .timesOut) { _ in
+        Misbehavior("stall-on-accept", "Accepts, and never says anything.", expecting: .timesOut) { _ in [.stall] },
+        Misbehavior("stall-after-request", "Reads the request, and never responds.", expecting: .timesOut) { _ in
             [.receiveRequest, .stall]
         },
         raw("reset-in-status-line", "Resets inside the status line.", expecting: .connectionLost, "HTTP/1.1 20", then: .reset),

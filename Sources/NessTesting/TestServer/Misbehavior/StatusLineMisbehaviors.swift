@@ -1,17 +1,17 @@
 import Foundation
 
-extension Misbehaviour {
+extension Misbehavior {
     /// Malformed or unusual status lines.
-    static let statusLines: [Misbehaviour] = [
+    static let statusLines: [Misbehavior] = [
         raw(
             "garbage-status-line", "Responds with text that is not a status line.", expecting: .malformedResponse,
             "lorem ipsum dolor\r\nContent-Length: 5\r\n\r\nhello"),
         raw("not-http", "Responds like an SSH server.", expecting: .malformedResponse, "SSH-2.0-OpenSSH_9.2\r\n"),
         raw("http-0-9", "Responds with a body only, as HTTP/0.9 did.", expecting: .malformedResponse, "<html>hello</html>"),
-        Misbehaviour("binary-garbage", "Responds with bytes that are not text.", expecting: .malformedResponse) { _ in
+        Misbehavior("binary-garbage", "Responds with bytes that are not text.", expecting: .malformedResponse) { _ in
             [.receiveRequest, .sendData(binaryGarbage), .close]
         },
-        Misbehaviour("tls-alert", "Responds with a TLS alert, as a TLS port does.", expecting: .malformedResponse) { _ in
+        Misbehavior("tls-alert", "Responds with a TLS alert, as a TLS port does.", expecting: .malformedResponse) { _ in
             [.receiveRequest, .sendData(Data([0x15, 0x03, 0x01, 0x00, 0x02, 0x02, 0x16])), .close]
         },
         raw(
@@ -50,7 +50,7 @@ extension Misbehaviour {
         raw(
             "blank-line-first", "Sends a blank line before the status line.", expecting: .successOrFailure(status: 200, body: "hello"),
             "\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"),
-        Misbehaviour("endless-status-line", "Sends a reason phrase that never ends.", expecting: .anyFailure) { _ in
+        Misbehavior("endless-status-line", "Sends a reason phrase that never ends.", expecting: .anyFailure) { _ in
             [.receiveRequest, .send("HTTP/1.1 200 "), .sendUntilClosed(Data(repeating: 79, count: 16_384))]
         },
     ]

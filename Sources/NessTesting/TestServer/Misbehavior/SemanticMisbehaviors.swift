@@ -1,14 +1,14 @@
-extension Misbehaviour {
+extension Misbehavior {
     /// Well-formed responses that mislead a client.
-    static let semantics: [Misbehaviour] = {
-        func answering(_ name: String, _ summary: String, expecting expectation: Expectation, _ reply: Reply) -> Misbehaviour {
-            Misbehaviour(name, summary, expecting: expectation) { _ in [.serve { _ in reply }] }
+    static let semantics: [Misbehavior] = {
+        func answering(_ name: String, _ summary: String, expecting expectation: Expectation, _ reply: Reply) -> Misbehavior {
+            Misbehavior(name, summary, expecting: expectation) { _ in [.serve { _ in reply }] }
         }
         return [
             answering(
                 "redirect-to-itself", "Redirects every request to where it went.", expecting: .anyFailure,
                 .status(302, headers: ["Location": "/"])),
-            Misbehaviour("redirect-without-end", "Redirects every request to a new place.", expecting: .anyFailure) { _ in
+            Misbehavior("redirect-without-end", "Redirects every request to a new place.", expecting: .anyFailure) { _ in
                 [.serve { .status(307, headers: ["Location": "/\($0.target.utf8.count)/\($0.target.suffix(200))x"]) }]
             },
             answering(

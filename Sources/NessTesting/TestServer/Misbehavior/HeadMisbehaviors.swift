@@ -1,13 +1,13 @@
 import Foundation
 
-extension Misbehaviour {
+extension Misbehavior {
     /// Header fields that break the rules, or are too long or too many.
-    static let heads: [Misbehaviour] = {
+    static let heads: [Misbehavior] = {
         let hello = Expectation.successOrFailure(status: 200, body: "hello")
-        func withField(_ name: String, _ summary: String, _ line: String) -> Misbehaviour {
+        func withField(_ name: String, _ summary: String, _ line: String) -> Misbehavior {
             raw(name, summary, expecting: hello, "HTTP/1.1 200 OK\r\n\(line)\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
         }
-        var list: [Misbehaviour] = [
+        var list: [Misbehavior] = [
             withField("field-without-colon", "Sends a header line without a colon.", "Broken"),
             withField("field-without-name", "Sends a header line without a name.", ": value"),
             withField("field-without-value", "Sends a header field with an empty value.", "X-Empty:"),
@@ -27,7 +27,7 @@ extension Misbehaviour {
                 "duplicate-content-type", "Sends two different Content-Type fields.", "Content-Type: text/plain\r\nContent-Type: image/png"),
         ]
         list.append(
-            Misbehaviour("field-not-utf-8", "Sends a header field that is not UTF-8.", expecting: hello) { _ in
+            Misbehavior("field-not-utf-8", "Sends a header field that is not UTF-8.", expecting: hello) { _ in
                 var head = Data("HTTP/1.1 200 OK\r\nX-Latin: caf".utf8)
                 head.append(0xE9)
                 head.append(Data("\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello".utf8))
@@ -42,12 +42,12 @@ extension Misbehaviour {
                 "no-fields-at-all", "Sends a status line and no header field.", expecting: .success(status: 200, body: "hello"),
                 "HTTP/1.1 200 OK\r\n\r\nhello"))
         list.append(
-            Misbehaviour("endless-fields", "Sends header fields that never end.", expecting: .anyFailure) { _ in
+            Misbehavior("endless-fields", "Sends header fields that never end.", expecting: .anyFailure) { _ in
                 let fields = Data(String(repeating: "X-Endless: 0123456789\r\n", count: 500).utf8)
                 return [.receiveRequest, .send("HTTP/1.1 200 OK\r\n"), .sendUntilClosed(fields)]
             })
         list.append(
-            Misbehaviour("endless-field", "Sends one header field that never ends.", expecting: .anyFailure) { _ in
+            Misbehavior("endless-field", "Sends one header field that never ends.", expecting: .anyFailure) { _ in
                 [.receiveRequest, .send("HTTP/1.1 200 OK\r\nX-Endless: "), .sendUntilClosed(Data(repeating: 97, count: 16_384))]
             })
         return list

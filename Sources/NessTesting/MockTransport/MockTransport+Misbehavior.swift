@@ -14,14 +14,14 @@ extension MockTransport {
     /// proxy. The server runs until the route is removed, or the mock is released or shut down.
     ///
     /// Only the transport is real. Timeouts and delays go by the manager's clock: a test of a silent server advances it. The steps of a
-    /// misbehavior that counts connections or requests (`Misbehaviour.requestCount`) count those of this route.
+    /// misbehavior that counts connections or requests (`Misbehavior.requestCount`) count those of this route.
     ///
     /// If the server can't start, or a misbehavior of that name does not exist, every request fails with
     /// `MockTransportError.invalidRoute`. So it does over URLSession on Linux if the fault can end the process (`onlyOutOfProcess`).
     /// - Parameters:
     ///   - method: The method; `nil` for any. The catalog is meant for GET.
     ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
-    ///   - name: The name of a misbehavior of `Misbehaviour.all`.
+    ///   - name: The name of a misbehavior of `Misbehavior.all`.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
     public func on(_ method: HTTPMethod?, _ pattern: String, misbehaving name: String) -> Route {
@@ -32,11 +32,11 @@ extension MockTransport {
     /// - Parameters:
     ///   - method: The method; `nil` for any.
     ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
-    ///   - misbehaviour: The misbehavior.
+    ///   - misbehavior: The misbehavior.
     /// - Returns: The route. It stays registered whether or not the caller keeps this value.
     @discardableResult
-    public func on(_ method: HTTPMethod?, _ pattern: String, misbehaving misbehaviour: Misbehaviour) -> Route {
-        add(method, pattern, Result { .transport(try MisbehavingTransport(misbehaviour)) })
+    public func on(_ method: HTTPMethod?, _ pattern: String, misbehaving misbehavior: Misbehavior) -> Route {
+        add(method, pattern, Result { .transport(try MisbehavingTransport(misbehavior)) })
     }
 }
 
@@ -45,12 +45,12 @@ extension RequestBuilder {
     ///
     /// The server runs as long as the builder, and the requests that it has made. If it can't start, or a misbehavior of that name does not
     /// exist, the request fails with `MockTransportError.invalidRoute`.
-    /// - Parameter name: The name of a misbehavior of `Misbehaviour.all`.
+    /// - Parameter name: The name of a misbehavior of `Misbehavior.all`.
     public func mock(misbehaving name: String) -> RequestBuilder { mock(Result { try MisbehavingTransport(named: name) }) }
 
     /// Serves this request as a broken server would, with a misbehavior that the test defines: see `mock(misbehaving:)`.
-    /// - Parameter misbehaviour: The misbehavior.
-    public func mock(misbehaving misbehaviour: Misbehaviour) -> RequestBuilder { mock(Result { try MisbehavingTransport(misbehaviour) }) }
+    /// - Parameter misbehavior: The misbehavior.
+    public func mock(misbehaving misbehavior: Misbehavior) -> RequestBuilder { mock(Result { try MisbehavingTransport(misbehavior) }) }
 
     private func mock(_ transport: Result<MisbehavingTransport, any Error>) -> RequestBuilder {
         switch transport {
@@ -67,28 +67,28 @@ private final class MisbehavingTransport: Transport {
 
     /// Starts the server.
     /// - Throws: `MockTransportError.invalidRoute`.
-    init(_ misbehaviour: Misbehaviour) throws {
+    init(_ misbehavior: Misbehavior) throws {
         transport = DefaultTransport.makeForLoopback()
         #if canImport(FoundationNetworking)
-        guard !misbehaviour.onlyOutOfProcess || !(transport is URLSessionTransport) else {
-            throw MockTransportError.invalidRoute("over URLSession on Linux, \"\(misbehaviour)\" can end the process or make it hang")
+        guard !misbehavior.onlyOutOfProcess || !(transport is URLSessionTransport) else {
+            throw MockTransportError.invalidRoute("over URLSession on Linux, \"\(misbehavior)\" can end the process or make it hang")
         }
         #endif
         do {
-            server = try TestServer(script: misbehaviour.steps)
+            server = try TestServer(script: misbehavior.steps)
         } catch {
-            throw MockTransportError.invalidRoute("the server that shows \"\(misbehaviour)\" can't start: \(error)")
+            throw MockTransportError.invalidRoute("the server that shows \"\(misbehavior)\" can't start: \(error)")
         }
     }
 
     convenience init(named name: String) throws {
-        guard let misbehaviour = Misbehaviour.named(name) else {
-            let alike = Misbehaviour.all.map(\.name).filter { EditDistance.areAlike($0, name) }
+        guard let misbehavior = Misbehavior.named(name) else {
+            let alike = Misbehavior.all.map(\.name).filter { EditDistance.areAlike($0, name) }
             let nearest = alike.min { EditDistance.between($0, name) < EditDistance.between($1, name) }
-            let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "see Misbehaviour.all"  // wording: a name
+            let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "see Misbehavior.all"  // wording: a name
             throw MockTransportError.invalidRoute("there is no misbehavior \"\(name)\"; \(hint)")
         }
-        try self.init(misbehaviour)
+        try self.init(misbehavior)
     }
 
     /// All, although the server on 127.0.0.1 has no certificate: as in every mock, the pinned host itself is not involved.

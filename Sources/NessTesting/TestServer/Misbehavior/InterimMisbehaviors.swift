@@ -1,12 +1,12 @@
 import Foundation
 
-extension Misbehaviour {
+extension Misbehavior {
     /// 1xx responses that the request did not ask for.
-    static let interims: [Misbehaviour] = {
+    static let interims: [Misbehavior] = {
         let final = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
         let proceed = "HTTP/1.1 100 Continue\r\n\r\n"
         let hello = Expectation.success(status: 200, body: "hello")
-        var list: [Misbehaviour] = [
+        var list: [Misbehavior] = [
             raw("unasked-100", "Sends a 100 that nobody asked for.", expecting: hello, proceed + final),
             raw("unasked-102", "Sends a 102 first.", expecting: hello, "HTTP/1.1 102 Processing\r\n\r\n" + final),
             raw(
@@ -25,7 +25,7 @@ extension Misbehaviour {
                 "HTTP/1.1 101 Switching Protocols\r\nUpgrade: banana\r\nConnection: Upgrade\r\n\r\nbanana"),
         ]
         list.append(
-            Misbehaviour("endless-interims", "Sends interim responses that never end.", expecting: .anyFailure) { _ in
+            Misbehavior("endless-interims", "Sends interim responses that never end.", expecting: .anyFailure) { _ in
                 [.receiveRequest, .sendUntilClosed(Data(String(repeating: proceed, count: 500).utf8))]
             })
         return list

@@ -1,15 +1,15 @@
 import Foundation
 
-extension Misbehaviour {
+extension Misbehavior {
     /// Compressed bodies that are cut short, damaged or not in the declared coding. For clients that decode them.
-    static let compressions: [Misbehaviour] = {
+    static let compressions: [Misbehavior] = {
         /// The framing of the body.
         enum Framing { case length, chunked, close }
         func encoded(
             _ name: String, _ summary: String, expecting expectation: Expectation, _ body: @escaping @Sendable () -> Data,
             as encoding: String = "gzip", framing: Framing = .length
-        ) -> Misbehaviour {
-            Misbehaviour(name, summary, expecting: expectation) { _ in
+        ) -> Misbehavior {
+            Misbehavior(name, summary, expecting: expectation) { _ in
                 let body = body()
                 var message = Data(
                     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: \(encoding)\r\nConnection: close\r\n".utf8)
@@ -26,7 +26,7 @@ extension Misbehaviour {
         let hello = Expectation.success(status: 200, body: "hello")
         let helloOrFailure = Expectation.successOrFailure(status: 200, body: "hello")
         let squares = Expectation.success(status: 200, body: CompressedBodies.squares)
-        var list: [Misbehaviour] = []
+        var list: [Misbehavior] = []
         list.append(encoded("gzip", "Sends a sound gzip body.", expecting: hello, { CompressedBodies.gzipHello }))
         list.append(
             encoded(
