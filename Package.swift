@@ -1,7 +1,7 @@
 // swift-tools-version: 6.0
 import PackageDescription
 
-// Only the App Store reads the privacy manifest. A resource would make every product on Linux carry a folder of its own.
+// Only the App Store reads the privacy manifest. On Linux, a resource would add a folder to every product.
 #if os(Linux)
 let excluded = ["PrivacyInfo.xcprivacy"]
 let resources: [Resource] = []

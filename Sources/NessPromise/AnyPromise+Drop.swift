@@ -26,13 +26,13 @@ extension AnyPromise {
         for queue in destinations.queues { walk.notify(.dependents, on: queue) { [self] runner in drain(runner) } }
         if destinations.here { walk.notify(.dependents, on: nil) { [self] runner in drain(runner) } }
         if let handler { walk.notify(.owner, on: nil) { _ in handler(error) } }
-        // The promise that decided on the error gets it, so that a long chain is walked once. The others have errors of their own.
+        // The promise that decided on the error receives it, so that a long chain is walked once. The others make their own errors.
         let origin = left.origin
         left.forEach { $0.parent.leave($0.link, with: error, in: &walk, dropping: $0.parent === origin ? error : nil) }
         return true
     }
 
-    /// Passes the drop of a settled promise on. All handlers down the chain that have not begun see the error.
+    /// Passes the drop of a settled promise on. All handlers down the chain that have not started see the error.
     private func dropDependents(_ error: any Error, _ walk: inout DropWalk) {
         var unfinished: [(link: AnyPromise, waited: Bool)] = []
         release { state in
@@ -45,7 +45,7 @@ extension AnyPromise {
         }
     }
 
-    /// Notifies the body of a link of the drop if the body runs for drops, too. Otherwise only releases the body. The link no longer waits.
+    /// Notifies the body of a link of the drop if the body also runs for drops. Otherwise only releases the body. The link no longer waits.
     private func notifyOfDrop(_ link: AnyPromise, step: Int, _ error: any Error, _ walk: inout DropWalk) {
         let body = link.body
         link.body = nil
@@ -53,7 +53,7 @@ extension AnyPromise {
         walk.notify(.handler, step: step, on: link.queue) { [self] runner in run(body, of: link, error, runner) }
     }
 
-    /// Removes a link whose promise no longer waits on this one. If it was the last link, drops this promise, too.
+    /// Removes a link whose promise no longer waits on this one. If it was the last link, it drops this promise as well.
     /// - Parameters:
     ///   - link: The link.
     ///   - error: The error of the promise that leaves.

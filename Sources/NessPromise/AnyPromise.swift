@@ -16,7 +16,7 @@ open class AnyPromise: @unchecked Sendable {
     enum Phase {
         /// The link is not registered yet.
         case new
-        /// The link is registered, and its body has not begun.
+        /// The link is registered, and its body has not started.
         case waiting
         /// The body runs now.
         case running
@@ -71,11 +71,11 @@ open class AnyPromise: @unchecked Sendable {
 
     // Set before the object is shared.
     final let queue: DispatchQueue?
-    /// True if the body also runs when the link is dropped before its body began.
+    /// True if the body also runs when the link is dropped before its body started.
     final let seesDrop: Bool
     /// The promise that the body settles: this promise, another promise for which a bare link works, or none.
     final let target: Target
-    /// Makes the error of a `drop()` without a reason. A chain inherits it from the promise with which it began.
+    /// Makes the error of a `drop()` without a reason. A chain inherits it from the promise with which it started.
     @usableFromInline
     final let makeDropError: (@Sendable () -> any Error)?
 
@@ -147,9 +147,9 @@ open class AnyPromise: @unchecked Sendable {
 
     // MARK: dropping
 
-    /// Ends this promise with an error at once, and drops every promise that only this one was waiting for.
+    /// Ends this promise immediately with an error, and drops every promise that only this one was waiting for.
     ///
-    /// A promise that has settled keeps its outcome. Its handlers that have not begun see the drop's error instead of that outcome.
+    /// A promise that has settled keeps its outcome. Its handlers that have not started see the drop's error instead of that outcome.
     open func drop() { drop(reason: nil) }
 
     /// Ends this promise with the given error: see `drop()`.

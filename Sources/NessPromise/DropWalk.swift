@@ -17,7 +17,7 @@ struct DropWalk {
         case dependents
     }
 
-    /// A promise to drop, and its distance down the chain from the promise with which the walk began.
+    /// A promise to drop, and its distance down the chain from the promise with which the walk started.
     private struct PendingDrop {
         let promise: AnyPromise
         let error: (any Error)?

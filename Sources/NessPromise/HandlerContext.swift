@@ -9,7 +9,7 @@ import Dispatch
 /// promise.then(onMain: { name in label.text = name })       // the main actor
 /// ```
 public protocol HandlerContext: Sendable {
-    /// The queue on which handlers run; `nil` to run them at once, on the thread that settles the promise or adds the handler.
+    /// The queue on which handlers run; `nil` to run them immediately, on the thread that settles the promise or adds the handler.
     var handlerQueue: DispatchQueue? { get }
 }
 

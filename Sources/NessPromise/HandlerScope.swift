@@ -2,7 +2,7 @@
 /// end of that work.
 ///
 /// A task passes its task-local values to the tasks that are made in it, but not to a queue. A promise therefore stores the scope in which
-/// a handler is added, and runs the handler in that scope, on any queue, and also if the handler is asynchronous. A handler that was added
+/// a handler is added, and runs the handler in that scope, on any queue, even if the handler is asynchronous. A handler that was added
 /// outside of all scopes runs outside, even if code in a scope settles its promise.
 ///
 /// Detached tasks, and closures that code sends to a queue itself, are in no scope.

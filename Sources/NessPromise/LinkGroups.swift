@@ -63,7 +63,7 @@ final class LinkGroups: @unchecked Sendable {
         if link.isRunning { groups[index].began(link) }
     }
 
-    /// Notes that a link was closed before its body began.
+    /// Notes that a link was closed before its body started.
     func waitsNoLonger(_ link: AnyPromise) {
         steps += 1
         if let index = index(of: link.queue) { groups[index].waiting -= 1 }

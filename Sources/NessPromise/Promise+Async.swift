@@ -1,10 +1,10 @@
 extension Promise {
-    /// Runs an asynchronous operation in a task of its own. Dropping the promise cancels the task.
+    /// Runs an asynchronous operation in a separate task. Dropping the promise cancels the task.
     /// - Parameters:
     ///   - priority: The task's priority. The default is that of the caller's task.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
-    ///   - operation: The operation. It starts at once, without an actor. An error that it throws becomes the promise's error.
+    ///   - operation: The operation. It starts immediately, without an actor. An error that it throws becomes the promise's error.
     @inlinable
     public convenience init(
         priority: TaskPriority? = nil, file: StaticString = #fileID, line: UInt = #line,
@@ -18,7 +18,7 @@ extension Promise {
     /// Settles this promise with the outcome of an operation. A drop of the promise cancels the operation.
     /// - Parameters:
     ///   - priority: The task's priority. The default is that of the caller's task.
-    ///   - operation: The operation. It starts at once, without an actor.
+    ///   - operation: The operation. It starts immediately, without an actor.
     @inlinable
     package final func start(priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value) {
         guard !isCompleted else { return }
@@ -32,11 +32,11 @@ extension Promise {
         let isPending = onSettle { error in
             if error != nil { task.cancel() }
         }
-        // A drop may have come before. A task that has ended is not affected.
+        // A drop may have happened before. A task that has ended is not affected.
         if !isPending { task.cancel() }
     }
 
-    /// Calls a closure when the promise is dropped, or at once if it was dropped before.
+    /// Calls a closure when the promise is dropped, or immediately if it was dropped before.
     @usableFromInline
     package final func whenDropped(_ body: @escaping @Sendable (any Error) -> Void) {
         let isPending = onSettle { error in
@@ -47,7 +47,8 @@ extension Promise {
 
     /// Waits for the value without blocking a thread.
     ///
-    /// Cancelling the waiting task drops the promise, unless it has another waiter. The task sees the drop's error at once in both cases.
+    /// Canceling the waiting task drops the promise, unless it has another waiter. The task sees the drop's error immediately in both
+    /// cases.
     /// - Throws: The promise's error.
     @inlinable
     public final var value: Value {
@@ -59,7 +60,7 @@ extension Promise {
 
     /// Waits for the outcome without blocking a thread: the value or the error.
     ///
-    /// Like `value`, it drops the promise if the waiting task is cancelled and nothing else waits for the promise.
+    /// Like `value`, it drops the promise if the waiting task is canceled and nothing else waits for the promise.
     public final var settled: Result<Value, any Error> {
         get async {
             do {
@@ -93,12 +94,12 @@ extension AnyPromise {
     /// for promise in running { await promise.untilSettled() }
     /// ```
     ///
-    /// Like `Promise.value`, it drops the promise if the waiting task is cancelled and nothing else waits for the promise.
+    /// Like `Promise.value`, it drops the promise if the waiting task is canceled and nothing else waits for the promise.
     /// - Returns: The promise's error, or the error of a drop that kept the task from the outcome; `nil` if the promise has a value.
     @discardableResult
     public final func untilSettled() async -> (any Error)? {
         // The task reads the outcome from the promise, under a lock. It does not get the outcome from the continuation, because the thread
-        // sanitizer does not see that `resume` comes before the continuation's task goes on.
+        // sanitizer does not see that `resume` comes before the continuation's task continues.
         let link = AnyPromise.link()
         await withTaskCancellationHandler {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
@@ -107,7 +108,7 @@ extension AnyPromise {
                     link.state.withLock { _ in link.failure = error }
                     continuation.resume()
                 }
-                // The link was closed before: the task was cancelled before this point.
+                // The link was closed before: the task was canceled before this point.
                 if !register(link) {
                     // Outside the lock, because the error may come from code of another module.
                     let error = dropError
@@ -121,7 +122,7 @@ extension AnyPromise {
         return link.state.withLock { _ in link.failure }
     }
 
-    /// The error of a drop without a reason: that of the promise with which the chain began, or else of a promise that this one waits on.
+    /// The error of a drop without a reason: that of the promise with which the chain started, or else of a promise that this one waits on.
     ///
     /// A combination of requests, and a handler that returned a request, thus fail with the error of a dropped request.
     @usableFromInline
@@ -131,7 +132,7 @@ extension AnyPromise {
         return promise.makeDropError?() ?? PromiseError.dropped
     }
 
-    /// Removes the link of a task that was cancelled. If it was the last link, drops this promise.
+    /// Removes the link of a task that was canceled. If it was the last link, drops this promise.
     @usableFromInline
     final func abandon(_ link: AnyPromise) {
         var walk = DropWalk()

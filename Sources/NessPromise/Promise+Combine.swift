@@ -59,7 +59,7 @@ extension Promise {
 
     /// Waits until all of several promises have settled.
     ///
-    /// Cancelling the waiting task drops the promises that are pending, unless they have another waiter.
+    /// Canceling the waiting task drops the promises that are pending, unless they have another waiter.
     /// - Parameter promises: Any number of promises.
     /// - Returns: The outcomes, in the order of `promises`.
     public static func allSettled(_ promises: [Promise<Value>]) async -> [Result<Value, any Error>] {

@@ -43,7 +43,7 @@ extension Promise {
     /// promise.then(onMain: { show($0) }).handle(ignoringDrops: true, onMain: { showAlert($0) })   // no alert after the user left
     /// ```
     /// - Parameters:
-    ///   - ignoringDrops: True to leave out the errors of drops and of cancelled tasks.
+    ///   - ignoringDrops: True to leave out the errors of drops and of canceled tasks.
     ///   - body: Takes the error. An error that it throws replaces that error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.

@@ -26,22 +26,22 @@ extension Promise {
         }
     }
 
-    /// Runs a closure with each of many items, a limited number at once, and waits for the promises that it returns.
+    /// Runs a closure with each of many items, a limited number at the same time, and waits for the promises that it returns.
     ///
     /// ```swift
     /// let pages = Promise.all(1...100, atOnce: 4) { page in ness.httpRequest(withUrl: "list/\(page)").dataRequest() }
     /// ```
     ///
-    /// The next item begins when an earlier one has its value. The closure runs in tasks that inherit the caller's task-local values, off
+    /// The next item starts when an earlier one has its value. The closure runs in tasks that inherit the caller's task-local values, off
     /// the main thread.
     /// - Parameters:
     ///   - items: The items. No items give the value `[]`.
-    ///   - limit: The largest number of items at once. A limit below 1 counts as 1.
+    ///   - limit: The largest number of concurrent items. A limit below 1 counts as 1.
     ///   - body: Takes an item and returns the promise to wait for. An error that it throws counts like that promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of all values, in the order of `items`. It fails with the first error. Then, and when it is dropped, no further
-    ///   item begins, and the pending promises are dropped, unless they have another waiter.
+    ///   item starts, and the pending promises are dropped, unless they have another waiter.
     public static func all<Item: Sendable, Element: Sendable>(
         _ items: some Sequence<Item>, atOnce limit: Int, _ body: @escaping @Sendable (Item) throws -> Promise<Element>,
         file: StaticString = #fileID, line: UInt = #line
@@ -49,22 +49,22 @@ extension Promise {
         ItemRun(items, { try await body($0).value }).start(limit, file, line)
     }
 
-    /// Runs an asynchronous closure with each of many items, a limited number at once.
+    /// Runs an asynchronous closure with each of many items, a limited number at the same time.
     ///
     /// ```swift
     /// let images = try await Promise.all(urls, atOnce: 4) { url in try await load(url) }.value
     /// ```
     ///
-    /// The next item begins when an earlier one has its value. The closure runs in tasks that inherit the caller's task-local values,
+    /// The next item starts when an earlier one has its value. The closure runs in tasks that inherit the caller's task-local values,
     /// without an actor.
     /// - Parameters:
     ///   - items: The items. No items give the value `[]`.
-    ///   - limit: The largest number of items at once. A limit below 1 counts as 1.
+    ///   - limit: The largest number of concurrent items. A limit below 1 counts as 1.
     ///   - body: Takes an item and returns its value.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of all values, in the order of `items`. It fails with the first error. Then, and when it is dropped, no further
-    ///   item begins, and the running tasks are cancelled. The promise does not wait for them.
+    ///   item starts, and the running tasks are canceled. The promise does not wait for them.
     public static func all<Item: Sendable, Element: Sendable>(
         _ items: some Sequence<Item>, atOnce limit: Int, _ body: @escaping @Sendable (Item) async throws -> Element,
         file: StaticString = #fileID, line: UInt = #line
@@ -80,9 +80,9 @@ extension Promise where Value: Sequence, Value.Element: Sendable {
     /// let users = ids.thenMap(atOnce: 4) { id in ness.httpRequest(withUrl: "users/\(id)").dataRequest(decoding: User.self) }
     /// ```
     /// - Parameters:
-    ///   - limit: The largest number of elements at once. By default there is no limit.
-    ///   - body: Takes an element and returns the promise to wait for. It runs in tasks, off the main thread. An error that it throws counts
-    ///     like that promise's error.
+    ///   - limit: The largest number of concurrent elements. By default there is no limit.
+    ///   - body: Takes an element and returns the promise to wait for. It runs in tasks, off the main thread. An error that it throws
+    ///     counts like that promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of all values, in the order of the elements: see `all(_:atOnce:_:)`.
@@ -97,7 +97,7 @@ extension Promise where Value: Sequence, Value.Element: Sendable {
 
     /// Runs an asynchronous closure with each element of the value.
     /// - Parameters:
-    ///   - limit: The largest number of elements at once. By default there is no limit.
+    ///   - limit: The largest number of concurrent elements. By default there is no limit.
     ///   - body: Takes an element and returns its value. It runs in tasks, without an actor.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
@@ -133,7 +133,7 @@ private final class ItemRun<Item: Sendable, Element: Sendable>: Sendable {
         let workers = (0..<min(max(1, limit), items.count)).map { _ in
             Promise<Void> { [self] in
                 while true {
-                    // A worker may begin after the drop.
+                    // A worker may start after the drop.
                     try Task.checkCancellation()
                     guard let index = takeNext() else { return }
                     let value = try await body(items[index])

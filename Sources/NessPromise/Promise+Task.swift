@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Handlers with asynchronous closures. Each closure runs as a task of its own.
+/// Handlers with asynchronous closures. Each closure runs as a separate task.
 ///
 /// The methods are marked as disfavored, so that the synchronous overloads take what fits both, such as a function passed by name.
 extension Promise {
@@ -10,8 +10,8 @@ extension Promise {
     /// because a task starts on the global executor. The task inherits neither priority nor task-local values, because it starts where the
     /// value arrives. After an error the closure does not run, and the error becomes the returned promise's error.
     ///
-    /// Dropping the returned promise cancels the task and settles the promise at once, even if the closure ignores the cancellation. If the
-    /// drop comes before the task has begun, the closure never runs.
+    /// Dropping the returned promise cancels the task and settles the promise immediately, even if the closure ignores the cancellation. If
+    /// the drop arrives before the task has started, the closure never runs.
     ///
     /// A synchronous closure, or a synchronous function that is passed by name, as in `then(parse)`, runs as a handler, without a task.
     ///
@@ -63,7 +63,7 @@ extension Promise {
     private final func settleByTask(_ operation: @escaping @Sendable () async throws -> Value) {
         let scope = HandlerScope.current
         let task = Task.detached { [self] in
-            // A drop may have come before the task began.
+            // A drop may have happened before the task started.
             if isCompleted { return }
             do {
                 fulfil(try await HandlerScope.run(in: scope, operation), nil, by: self)
@@ -74,7 +74,7 @@ extension Promise {
         let isPending = onSettle { error in
             if error != nil { task.cancel() }
         }
-        // A drop may have come before. A task that has ended is not affected.
+        // A drop may have happened before. A task that has ended is not affected.
         if !isPending { task.cancel() }
     }
 }

@@ -67,7 +67,7 @@ extension Promise {
     /// Runs a closure if this promise fails, but not for a drop, and passes the error on.
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
-    ///   - ignoringDrops: True to leave out the errors of drops and of cancelled tasks. The closure sees the reason of a
+    ///   - ignoringDrops: True to leave out the errors of drops and of canceled tasks. The closure sees the reason of a
     ///     `drop(becauseOf:)`.
     ///   - body: Takes the error. An error that it throws replaces that error.
     ///   - file: The file of this call, for an `UnhandledError`.

@@ -1,5 +1,5 @@
 extension Promise {
-    /// Delays a value. Errors pass at once.
+    /// Delays a value. Errors pass immediately.
     /// - Parameters:
     ///   - duration: The delay, counted from the arrival of the value. Zero or less means no delay.
     ///   - clock: The clock for the delay.
@@ -20,7 +20,7 @@ extension Promise {
     /// Fails with `PromiseError.timedOut` if this promise has not settled in time. This promise is then dropped, unless it has another
     /// waiter.
     /// - Parameters:
-    ///   - duration: The time limit, counted from now. Zero or less has passed at once.
+    ///   - duration: The time limit, counted from now. Zero or less has passed immediately.
     ///   - clock: The clock for the limit.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
@@ -49,7 +49,7 @@ extension Promise {
         register(link)
     }
 
-    /// Settles this promise when the time has passed. The timer is cancelled when the promise settles earlier.
+    /// Settles this promise when the time has passed. The timer is canceled when the promise settles earlier.
     private final func startTimer(
         _ duration: Duration, _ clock: any Clock<Duration>, _ outcome: @escaping @Sendable () -> Result<Value, any Error>
     ) {

@@ -4,11 +4,11 @@ import NessLock
 extension Promise {
     /// Blocks this thread until the promise settles. It is meant for scripts and tests.
     ///
-    /// A wait that could never end fails at once with `PromiseError.wouldDeadlock`:
+    /// A wait that could never end fails immediately with `PromiseError.wouldDeadlock`:
     ///
     /// - on a queue, or inside a handler, that this promise still needs
     /// - in too many tasks at the same time, because each blocks one of the few threads on which tasks run. On Linux, closures on global
-    ///   queues run on these threads, too
+    ///   queues also run on these threads
     ///
     /// A wait that the promise needs in another way, such as a lock that the caller holds, ends with `PromiseError.timedOut`.
     ///

@@ -23,12 +23,12 @@ import Dispatch
 /// unless it asks for `.immediate`. Handlers of one promise on one queue run in the order in which they were added. A chain of handlers on
 /// one queue is sent to that queue once.
 ///
-/// **Dropping.** `drop()` ends a pending promise with an error at once. The drop travels up the chain to each promise that has no other
-/// waiter, and stops the work behind it: a request is cancelled on the wire. It never travels sideways, to another branch or another
-/// caller. If `drop()` is called on the queue of a handler before the handler begins, that handler never sees a value, even if one had
+/// **Dropping.** `drop()` immediately ends a pending promise with an error. The drop travels up the chain to each promise that has no other
+/// waiter, and stops the work behind it: a request is canceled on the wire. It never travels sideways, to another branch or another
+/// caller. If `drop()` is called on the queue of a handler before the handler starts, that handler never sees a value, even if one had
 /// arrived.
 ///
-/// **With async/await.** `try await promise.value` waits without blocking a thread. If the waiting task is cancelled and nothing else waits
+/// **With async/await.** `try await promise.value` waits without blocking a thread. If the waiting task is canceled and nothing else waits
 /// for the promise, the promise is dropped. `Promise { try await work() }` runs an operation in a task, and dropping the promise cancels
 /// the task. `wait(timeout:)` blocks a thread, for scripts and tests.
 ///

@@ -16,7 +16,7 @@ extension DispatchQueue {
     /// True for the global queues, whose closures any thread can run.
     var isGlobal: Bool { Self.globals.contains { $0 === canonical } }
 
-    /// True on a thread that runs a closure of a global queue. On Linux such threads run Swift's tasks, too. Always false on Apple
+    /// True on a thread that runs a closure of a global queue. On Linux such threads also run Swift's tasks. Always false on Apple
     /// platforms, where a global queue cannot carry a mark.
     static var isOnGlobalThread: Bool {
         #if canImport(Darwin)

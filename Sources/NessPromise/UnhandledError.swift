@@ -58,7 +58,7 @@ extension AnyPromise {
         }
     }
 
-    /// Returns true for the error of a drop or of a cancelled task.
+    /// Returns true for the error of a drop or of a canceled task.
     @usableFromInline
     static func isDrop(_ error: any Error) -> Bool { (error as? any DropError)?.isDrop ?? (error is CancellationError) }
 

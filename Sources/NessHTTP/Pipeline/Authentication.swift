@@ -1,4 +1,4 @@
-/// Adds a credential to requests, and renews it when the server refuses it.
+/// Adds a credential to requests, and renews it when the server rejects it.
 ///
 /// `BasicAuthentication`, `BearerAuthentication`, `DigestAuthentication` and `RefreshableAuthentication` cover the common schemes. Write
 /// your own for a scheme of your server. `RefreshableAuthentication` is the better start for a token that expires: it runs one refresh for
@@ -26,9 +26,9 @@
 /// `withoutAuthentication()`. A request that sets `Authorization` itself keeps its value and is not authenticated.
 ///
 /// **When each method is called.** `authenticate(_:)` is called for each attempt, and once more after a successful renewal. `renew(after:)`
-/// is called when the server answers 401, at most once for a request with all its attempts. If `refreshesOnForbidden` is true it is also called
-/// after a 403, at most once, even if a 401 came before. A 401 after a renewal stands. A download that resumes after a pause may renew
-/// again. No call follows a redirect to another origin, because that server never saw the credential.
+/// is called when the server responds with 401, at most once for a request with all its attempts. If `refreshesOnForbidden` is true it is
+/// also called after a 403, at most once, even if a 401 came before. A 401 after a renewal stands. A download that resumes after a pause
+/// may renew again. No call follows a redirect to another origin, because that server never saw the credential.
 ///
 /// **Secrets.** Every header field that `authenticate(_:)` adds is treated as secret. No description shows it, and no redirect carries it
 /// to another origin.
@@ -36,8 +36,8 @@
 /// **Threads.** The methods run off the main thread, in the request's task, and for several requests at the same time. When the caller
 /// drops the request, the library cancels that task.
 ///
-/// **Testing.** Call the methods with an `HTTPRequest` and an `HTTPResponse` of your own. For the whole exchange, let a `MockTransport` of
-/// the module `NessTesting` answer 401 first and 200 after.
+/// **Testing.** Call the methods with an `HTTPRequest` and an `HTTPResponse` that you make. For the whole exchange, let a `MockTransport`
+/// of the module `NessTesting` return 401 first and 200 after.
 public protocol Authentication: Sendable {
     /// Adds the credential to a request.
     /// - Parameter request: The request, before it is sent. Its URL is absolute.
@@ -45,15 +45,15 @@ public protocol Authentication: Sendable {
     /// - Throws: An error that ends the attempt before anything is sent.
     func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest
 
-    /// A Boolean value that indicates whether the library calls `renew(after:)` for a 403, too. Some servers answer 403 to an expired
+    /// A Boolean value that indicates whether the library calls `renew(after:)` for a 403 as well. Some servers send a 403 for an expired
     /// credential. The default is `false`.
     var refreshesOnForbidden: Bool { get }
 
-    /// Gets a new credential after the server refused the one that was sent.
+    /// Gets a new credential after the server rejected the one that was sent.
     /// - Parameters:
-    ///   - response: The refusal, with status 401 or 403. Its `request` is the one that `authenticate(_:)` returned.
-    /// - Returns: `true` to authenticate the request again and resend it; `false` to keep the refusal as the response.
-    /// - Throws: An error that ends the request. No retry control is asked about it.
+    ///   - response: The response that rejected it, with status 401 or 403. Its `request` is the one that `authenticate(_:)` returned.
+    /// - Returns: `true` to authenticate the request again and resend it; `false` to keep that response.
+    /// - Throws: An error that ends the request. No retry control applies to it.
     func renew(after response: HTTPResponse) async throws -> Bool
 }
 

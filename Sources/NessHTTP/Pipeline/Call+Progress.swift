@@ -27,7 +27,7 @@ extension Call {
         state.withLock { state in
             let counts = state.counts
             if kind == .upload { return TransferProgress(completedBytes: counts.sent, totalBytes: counts.toSend) }
-            // Until the head has come, only the length of the request's body is known. A body of no bytes is no progress.
+            // Until the head has arrived, only the length of the request's body is known. An empty body has no progress.
             let toSend = counts.toSend ?? 0
             let total = counts.hasHead ? counts.toReceive.map { $0.saturatingAdd(toSend) } : toSend > 0 ? toSend : nil
             return TransferProgress(completedBytes: counts.sent.saturatingAdd(counts.received), totalBytes: total)
@@ -44,7 +44,7 @@ extension Call {
         state.withLock { TransferProgress(completedBytes: $0.counts.received, totalBytes: $0.counts.toReceive) }
     }
 
-    /// Adds a progress listener. If bytes have moved already, it is notified at once.
+    /// Adds a progress listener. If bytes have moved already, it is notified immediately.
     func listen(_ listener: @escaping ProgressReporter.Listener, atEnd end: (@Sendable () -> Void)?) {
         let (reporter, hasSucceeded) = state.withLock { state in
             let reporter = state.counts.reporter ?? ProgressReporter(clock)
@@ -75,7 +75,7 @@ extension Call {
             state.counts.attempts = attempt
             state.makeRetryable()
             (state.counts.sent, state.counts.toSend) = (0, nil)
-            // A download resumes its partial file, so the received bytes count for the next attempt, too.
+            // A download resumes its partial file, so the received bytes also count for the next attempt.
             if kind != .download { (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (0, nil, false) }
             return false
         case .sent(let bytes, let total): (state.counts.sent, state.counts.toSend) = (bytes, total)

@@ -126,7 +126,7 @@ final class Call: Sendable {
         }
     }
 
-    /// Begins the call in its task: checks that it may begin, tells the observers, and starts the deadline.
+    /// Starts the call in its task: checks that it may start, notifies the observers, and starts the deadline.
     func begin(in running: RunningRequests) throws {
         if let fault { throw fault }
         if hasEnded { throw CancellationError() }
@@ -224,7 +224,7 @@ final class Call: Sendable {
     /// The response that the call ended with; for a stream, the response whose body is being read.
     var response: HTTPResponse? { state.withLock { $0.response } }
 
-    /// Settles the promise with a response whose body is still to be read. The call goes on without the promise.
+    /// Settles the promise with a response whose body is still to be read. The call continues without the promise.
     func settle(withHead response: HTTPResponse) {
         let owner: (any CallOwner)? = state.withLock { state in
             if state.hasEnded { return nil }
@@ -310,15 +310,15 @@ final class Call: Sendable {
 
     // MARK: the credential
 
-    /// True if no retry control is to be asked about the outcome of the last attempt.
+    /// True if no retry control may decide about the outcome of the last attempt.
     var isFinal: Bool { state.withLock { $0.isFinal } }
-    /// True if an `Authentication` answers a 401 to this request.
+    /// True if an `Authentication` handles a 401 of this request.
     var isAuthenticated: Bool { state.withLock { $0.isAuthenticated } }
 
-    /// Keeps retry controls from being asked about the outcome of the last attempt.
+    /// Keeps retry controls from deciding about the outcome of the last attempt.
     func makeFinal() { state.withLock { $0.isFinal = true } }
 
-    /// Notes that an `Authentication` answers a 401 to this request.
+    /// Notes that an `Authentication` handles a 401 of this request.
     func markAuthenticated() { state.withLock { $0.isAuthenticated = true } }
 
     /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share one of each.
@@ -337,15 +337,15 @@ extension Call: TimerTarget {
 }
 
 extension Call {
-    /// The promise has settled. A drop ends the call; in any other case the call has ended before, or goes on as a stream.
+    /// The promise has settled. A drop ends the call; otherwise the call has already ended, or continues as a stream.
     func promiseDidSettle(_ dropError: (any Error)?) {
         guard let dropError else { return }
         end(with: .failure(observedDrop(dropError)), isDrop: true)
     }
 
-    /// The error of a drop as observers see it, whatever error the caller gave.
+    /// The error of a drop as observers see it, regardless of the error that the caller gave.
     func observedDrop(_ given: any Error) -> any Error {
-        (given as? NessError)?.kind == .dropped ? given : error(.dropped, "the request was cancelled")
+        (given as? NessError)?.kind == .dropped ? given : error(.dropped, "the request was canceled")
     }
 }
 
@@ -363,7 +363,7 @@ protocol PartialResponse: AnyObject, Sendable {
     var response: HTTPResponse? { get }
 }
 
-/// The credential renewals of one request: one after a 401, and one after a 403. A 401 after a renewal gets none.
+/// The credential renewals of one request: one after a 401, and one after a 403. A 401 after a renewal is final.
 struct CredentialRenewals: Sendable {
     private var last: Int?
 

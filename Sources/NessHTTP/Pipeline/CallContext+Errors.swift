@@ -41,7 +41,7 @@ extension CallContext {
             guard named.id == request.id || named.id == other?.id else { return error }
             return renamed(error)
         case is CancellationError, PromiseError.dropped:
-            return self.error(.dropped, "the request was cancelled")
+            return self.error(.dropped, "the request was canceled")
         case is Call.Paused:
             return self.error(.dropped, "the download is paused")
         case let error as TransportError:
@@ -66,7 +66,7 @@ extension CallContext {
 
     private static let mayHaveActed = "; the server may have acted on the request"
 
-    /// Returns a response as the answer to this request. The exchange may have been begun by another caller.
+    /// Returns a response as the response to this request. Another caller may have started the exchange.
     /// - Parameters:
     ///   - response: The response.
     ///   - sent: The request that was sent for several callers, and this caller's equal request. If no step has changed the sent request,
@@ -79,7 +79,7 @@ extension CallContext {
         } else {
             shown.request = response.request.shown(to: request)
         }
-        // The secrets of this caller are secret in the redirects, too.
+        // The secrets of this caller are also secret in the redirects.
         if !shown.history.isEmpty { shown.history = shown.history.map { self.shown($0) } }
         return shown
     }
@@ -90,8 +90,8 @@ extension CallContext {
     ///   - bodyIsAwaited: True if the connection waited for the request's body. The caller is then at fault, and not the server.
     ///   - response: The part of the response that arrived.
     func idleError(after timeout: Duration, bodyIsAwaited: Bool = false, response: HTTPResponse?) -> NessError {
-        guard bodyIsAwaited else { return error(.timedOut, "no byte came or went for \(timeout)", response: response) }
-        let reason = "the request's body gave no byte for \(timeout)"
+        guard bodyIsAwaited else { return error(.timedOut, "no byte was sent or received for \(timeout)", response: response) }
+        let reason = "the request's body produced no byte for \(timeout)"
         var context = error(.timedOut, reason, response: response, underlying: StalledBody()).context
         context.isFinal = true
         return .timedOut(context)

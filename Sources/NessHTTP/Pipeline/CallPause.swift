@@ -39,13 +39,13 @@ extension Call {
         guard let paused else { return }
         paused.sleep?.cancel()
         paused.deadline?.cancel()
-        // The task may not have begun the call yet, and observers hear of the start first.
+        // The task may not have started the call yet. Observers must receive the start first.
         observation?.begin(request)
         observation?.notify { [request] in $0.requestDidPause(request) }
         paused.member?.leave(becauseOf: Paused())
     }
 
-    /// Resumes the call: its attempt goes on, with an exchange of its own or with one that it joins.
+    /// Resumes the call: its attempt continues, with a separate exchange or with one that it joins.
     func resume() {
         let (waiter, timeLeft) = state.withLock { ($0.pause.waiter.take(), $0.pause.timeLeft.take()) }
         guard let waiter else { return }

@@ -80,7 +80,7 @@ extension CallPolicies {
 struct RequestListeners: Sendable {
     /// Take the progress.
     var progress: [@Sendable (TransferProgress) -> Void] = []
-    /// Take the head of each response on a queue, or at once. An error that one of them throws ends the request.
+    /// Take the head of each response on a queue, or immediately. An error that one of them throws ends the request.
     var head: [(queue: DispatchQueue?, listener: @Sendable (HTTPResponse) throws -> Void)] = []
     /// Take interim responses.
     var interim: [@Sendable (HTTPResponse) -> Void] = []

@@ -1,7 +1,7 @@
 import NessLock
 
-/// Turns the events of a download's requests into those of its file. Bodies of errors and redirects do not count, and a new request does not
-/// restart the count.
+/// Turns the events of a download's requests into those of its file. Bodies of errors and redirects do not count, and a new request does
+/// not restart the count.
 final class DownloadEvents: Sendable {
     private let state = Lock((hasBegun: false, file: PartialFile?.none))
     /// Reports one value at a time. Otherwise one of several parallel requests could report the progress that it read before another one

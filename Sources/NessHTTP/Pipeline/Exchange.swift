@@ -4,9 +4,9 @@ import NessPromise
 
 /// One exchange with a server, and the calls that share it as its members.
 ///
-/// The task of the first caller runs it, or a task of its own where the first caller may have to go on without it. Later callers wait in it.
-/// A caller who leaves ends its own wait only; the last one to leave stops the exchange. An exchange that nobody else may join, such as that
-/// of a POST, has one member.
+/// The task of the first caller runs it, or a separate task if the first caller may have to continue without it. Later callers wait in it.
+/// A caller who leaves ends its own wait only; the last one to leave stops the exchange. An exchange that nobody else may join, such as
+/// that of a POST, has one member.
 ///
 /// With redirects, or as a download in segments, an exchange has several requests on the wire: see `ExchangeHop`.
 final class Exchange: Sendable {
@@ -24,8 +24,8 @@ final class Exchange: Sendable {
         /// The idle timeouts: until the head of the response, and from then on.
         fileprivate let timeouts: (toHead: Duration, toEnd: Duration)
         fileprivate let joinedAt: Duration
-        /// True once the caller knows the events so far. Until then `join` notifies it, and nothing else does: a newer event would otherwise
-        /// overtake the older ones.
+        /// True once the caller knows the events so far. Until then `join` notifies it, and nothing else does: a newer event would
+        /// otherwise overtake the older ones.
         fileprivate var isUpToDate: Bool
 
         fileprivate init(
@@ -48,7 +48,7 @@ final class Exchange: Sendable {
         /// - Parameter error: The error that the member's wait ends with; `nil` if it has ended.
         func leave(becauseOf error: (any Error)? = nil) { exchange.leave(id, becauseOf: error) }
 
-        /// Ends the member's part in an exchange that may go on.
+        /// Ends the member's part in an exchange that may continue.
         fileprivate func fail(_ error: any Error) {
             if let waiter {
                 waiter.resume(.failure(error))
@@ -76,7 +76,8 @@ final class Exchange: Sendable {
         fileprivate var hops: [any ExchangeHop] = []
         /// True once the exchange has ended or was left by all.
         fileprivate var hasEnded = false
-        /// True while the exchange is about to time out for all callers. A new caller may then not join, because it would share the failure.
+        /// True while the exchange is about to time out for all callers. A new caller may then not join, because it would share the
+        /// failure.
         fileprivate var isTimingOut = false
         /// The outcome, for a caller who decided to join just before it came. `nil` for an exchange that ended without callers.
         fileprivate var outcome: Result<HTTPResponse, any Error>?
@@ -114,7 +115,7 @@ final class Exchange: Sendable {
 
     // MARK: the start and the end
 
-    /// Runs the exchange in a task of its own, with the task-local values of the first caller.
+    /// Runs the exchange in a separate task, with the task-local values of the first caller.
     func start(_ operation: @escaping @Sendable () async -> Void) {
         // Under the lock, which the task takes first: a caller who leaves meanwhile finds the task, and nothing is sent after that.
         state.withLock { state in
@@ -136,7 +137,7 @@ final class Exchange: Sendable {
         for member in members { member.waiter?.resume(outcome) }
     }
 
-    /// Ends the exchange for its members, although code of the application may still run for it. The task that runs it is cancelled, and
+    /// Ends the exchange for its members, although code of the application may still run for it. The task that runs it is canceled, and
     /// nobody waits for it.
     func abandon(_ error: any Error) {
         let (members, task, runner) = state.withLock { state in

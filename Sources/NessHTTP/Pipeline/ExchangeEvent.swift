@@ -1,6 +1,6 @@
 /// An event of an exchange, on its way from the transport to the calls that share the exchange, their progress, metrics and observers.
 package enum ExchangeEvent: Sendable {
-    /// A request goes on the wire.
+    /// A request is about to be sent.
     case began
     /// The number of bytes of the request's body that were sent so far, and the length of the body; `nil` if it is unknown.
     case sent(Int64, of: Int64?)

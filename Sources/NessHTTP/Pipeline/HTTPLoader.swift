@@ -6,7 +6,7 @@ import Foundation
 /// `next`. A loader may:
 ///
 /// - change the request before it calls `next`, or the response afterwards
-/// - answer without calling `next`
+/// - return a response without calling `next`
 /// - call `next` several times, with the same request or with others
 /// - wait, because the method is asynchronous
 /// - end the request by throwing an error
@@ -49,13 +49,13 @@ import Foundation
 ///
 /// `ClosureLoader` makes a loader from a closure: see `.modifyRequest`, `.modifyResponse` and `.followUp`.
 public protocol HTTPLoader: Sendable {
-    /// Answers a request, usually by passing it to the rest of the pipeline.
+    /// Returns the response to a request, usually by passing it to the rest of the pipeline.
     /// - Parameters:
     ///   - request: The request, with the changes that the steps above have made.
     ///   - next: The rest of the pipeline. May be called any number of times.
     /// - Returns: The response.
     /// - Throws: The error that ends this attempt. `next` throws a `NessError` for every failure of the library, and `NessError.dropped`
-    ///   for a request that was dropped or cancelled. An error that another loader of the application threw passes unchanged. An error of
+    ///   for a request that was dropped or canceled. An error that another loader of the application threw passes unchanged. An error of
     ///   this loader also reaches the caller unchanged, unless a retry control makes another attempt. A `CancellationError` counts as a
     ///   drop.
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse

@@ -5,15 +5,15 @@
 /// | `.call` | once a request | the request as the caller made it; the outcome of all attempts |
 /// | `.attempt` | each attempt | the absolute URL, the default headers and the delegate's changes; no credential |
 /// | `.authenticated` | each attempt, and again after a renewed credential | the credential and the cookies: all that tells requests apart in the cache and among duplicates |
-/// | `.exchange` | each time that something goes on the wire: each redirect, each range of a download; once for all callers who share an exchange | what is sent, after all queues |
+/// | `.exchange` | each time that something is sent: each redirect, each range of a download; once for all callers who share an exchange | what is sent, after all queues |
 public enum LoaderPlace: Sendable, Hashable, CaseIterable {
-    /// Once a request, whatever the number of its attempts. No validator checks a response that a loader makes here itself.
+    /// Once a request, regardless of the number of its attempts. No validator checks a response that a loader makes here itself.
     case call
     /// Each attempt, before the credential is added.
     case attempt
     /// Each attempt, with the credential and the cookies, above the cache and the sharing of duplicates.
     case authenticated
-    /// Each request that goes on the wire, once it has left all queues. The idle timeout covers a loader here, and what it changes is checked
+    /// Each request that is sent, once it has left all queues. The idle timeout covers a loader here, and what it changes is checked
     /// again before it is sent.
     case exchange
 }

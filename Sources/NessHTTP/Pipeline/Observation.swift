@@ -3,9 +3,9 @@ import NessLock
 
 /// Notifies the manager's observers about one request, and measures it.
 ///
-/// Events come from the request's task and from the transport. Observers get them one at a time. They get none after the end, although a
-/// loader that ignores a drop may still cause some. At the end the observation releases the observers, so a stored request does not keep
-/// them alive.
+/// Events come from the request's task and from the transport. Observers get them one at a time. They receive no event after the end,
+/// although a loader that ignores a drop may still cause some. At the end the observation releases the observers, so a stored request does
+/// not keep them alive.
 final class Observation: Sendable {
     private struct State: Sendable {
         var observers: [any RequestObserver]
@@ -14,7 +14,7 @@ final class Observation: Sendable {
         var hasEnded = false
         /// The request of the current attempt.
         var sent: HTTPRequest?
-        /// The time at which the current attempt was ready to be sent; `nil` once its first exchange has begun.
+        /// The time at which the current attempt was ready to be sent; `nil` once its first exchange has started.
         var readyAt: Duration?
         var exchangeAt: Duration?
         var hasHead = false
@@ -48,7 +48,7 @@ final class Observation: Sendable {
         if !isOver { calls.run { [self] in tellStart(request) } }
     }
 
-    /// Notifies the observers of the start, unless a drop or a pause that came at the same time has done so.
+    /// Notifies the observers of the start, unless a drop or a pause that arrived at the same time has done so.
     private func tellStart(_ request: HTTPRequest) {
         let observers = state.withLock { state in
             defer { state.hasToldStart = true }
@@ -75,14 +75,14 @@ final class Observation: Sendable {
         notify { $0.requestWillSend(request) }
     }
 
-    /// Asks the observers in order for their verdict, up to the first that refuses the response. After the end it asks none.
+    /// Collects the observers' verdicts in order, up to the first that rejects the response. After the end no observer is called.
     func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
         let verdict = Lock(ResponseValidatorResult.valid)
         calls.runAndWait { [self] in
             for observer in state.withLock({ $0.observers }) {
                 switch observer.verdict(on: response, to: request) {
                 case .valid: continue
-                case .invalid: verdict.withLock { $0 = .invalidWithReason("the response was refused by \(type(of: observer))") }
+                case .invalid: verdict.withLock { $0 = .invalidWithReason("rejected by \(type(of: observer))") }
                 case let refusal: verdict.withLock { $0 = refusal }
                 }
                 return

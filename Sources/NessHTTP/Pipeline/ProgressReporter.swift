@@ -15,7 +15,7 @@ final class ProgressReporter: Sendable {
         var notifiedAt: Duration?
         /// The samples for the speed, oldest first.
         var samples: [(time: Duration, bytes: Int64)] = []
-        /// A value that came too soon after the last report. A timer reports it later.
+        /// A value that arrived too soon after the last report. A timer reports it later.
         var held: TransferProgress?
         var isHolding = false
         var isFinished = false
@@ -97,7 +97,7 @@ final class ProgressReporter: Sendable {
         let tooSoon: Duration? = state.withLock { state in
             state.isHolding = false
             guard let held = state.held, !state.isFinished else { return nil }
-            // Another value was reported after this timer began.
+            // Another value was reported after this timer started.
             if let notifiedAt = state.notifiedAt, now - notifiedAt < Self.interval {
                 state.isHolding = true
                 return Self.interval - (now - notifiedAt)

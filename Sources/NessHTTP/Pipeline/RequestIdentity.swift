@@ -45,7 +45,7 @@ final class RequestIdentity: Hashable, Sendable {
 
     /// Makes the identity of a request; `nil` for a request that equals no other.
     /// - Parameters:
-    ///   - request: The request as it would go on the wire.
+    ///   - request: The request as it would be sent.
     ///   - context: The context of the request.
     ///   - ignoredHeaders: The names, in lower case, of fields that are not compared, such as a trace identifier.
     init?(_ request: HTTPRequest, in context: CallContext, ignoring ignoredHeaders: Set<String>) {

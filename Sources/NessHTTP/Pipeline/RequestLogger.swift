@@ -45,7 +45,8 @@ public struct RequestLogger: RequestObserver {
     ///   - style: The amount of detail.
     ///   - level: The lowest level of the entries that are logged.
     ///   - bodyLimit: The number of characters of a body that the style `.full` shows; 0 for no bodies.
-    ///   - log: Receives one entry: one line, or several in the style `.full`. Runs off the main thread, for several requests at once.
+    ///   - log: Receives one entry: one line, or several in the style `.full`. Runs off the main thread, for several requests at the same
+    ///     time.
     public init(_ style: Style = .line, from level: Level = .debug, bodyLimit: Int = 4_096, log: @escaping @Sendable (String) -> Void) {
         self.init(style, from: level, bodyLimit: bodyLimit) { _, text in log(text) }
     }
@@ -56,7 +57,7 @@ public struct RequestLogger: RequestObserver {
     ///   - level: The lowest level of the entries that are logged.
     ///   - bodyLimit: The number of characters of a body that the style `.full` shows; 0 for no bodies.
     ///   - log: Receives the level and the text of one entry: one line, or several in the style `.full`. Runs off the main thread, for
-    ///     several requests at once.
+    ///     several requests at the same time.
     public init(
         _ style: Style = .line, from level: Level = .debug, bodyLimit: Int = 4_096, log: @escaping @Sendable (Level, String) -> Void
     ) {

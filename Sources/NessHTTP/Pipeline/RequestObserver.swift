@@ -1,6 +1,6 @@
 /// Watches the requests of a manager: for logging, metrics, or an activity indicator.
 ///
-/// An observer cannot change a request. It can refuse a response with `verdict(on:to:)`. Every method has an empty default, so an observer
+/// An observer cannot change a request. It can reject a response with `verdict(on:to:)`. Every method has an empty default, so an observer
 /// implements only those it needs.
 ///
 /// ```swift
@@ -22,16 +22,16 @@
 ///    `requestDidReceiveInterim` for each interim response, then `requestDidReceiveHead`. If the attempt has a response:
 ///    `requestDidReceive`, then `verdict`. If another attempt follows: `requestWillRetry`.
 ///
-///    A paused download has `requestDidPause` and `requestDidResume` between these; the attempt then goes on.
+///    A paused download has `requestDidPause` and `requestDidResume` between these; the attempt then continues.
 /// 3. `requestDidSucceed` or `requestDidFail`, once.
 /// 4. `requestDidCollect`, once.
 /// 5. `requestDidEnd`, once. No call follows.
 ///
-/// An attempt has several exchanges if it follows redirects or renews a credential, and none if the cache answers. The exchanges of a
-/// download in segments overlap.
+/// An attempt has several exchanges if it follows redirects or renews a credential, and none if the response is from the cache. The
+/// exchanges of a download in segments overlap.
 ///
 /// A drop is a failure, and so is a response that the request cannot decode. A stream whose reader stops early has succeeded. A request
-/// that never enters the pipeline causes no call at all: its builder is invalid, it was dropped at once, or its manager is being reset.
+/// that never enters the pipeline causes no call at all: its builder is invalid, it was dropped immediately, or its manager is being reset.
 ///
 /// **Threads.** The library calls every method off the main thread. Calls about one request never overlap. Calls about different requests
 /// do, from different threads. Observers are called in the order of `Ness.observers`. A request may wait until the observers return, so
@@ -51,25 +51,24 @@ public protocol RequestObserver: Sendable {
     ///   - warning: The warning, as one line without secrets.
     ///   - request: The request, with its absolute URL.
     func requestDidWarn(_ warning: String, about request: HTTPRequest)
-    /// An attempt begins.
+    /// An attempt starts.
     /// - Parameter request: The request with the additions of the manager and its delegate. Credentials are added later and never shown
     ///   here.
     func requestWillSend(_ request: HTTPRequest)
-    /// An exchange on the wire begins. The request has left all queues.
+    /// An exchange on the wire starts. The request has left all queues.
     /// - Parameter request: The request, as in `requestWillSend`.
     func requestDidBeginExchange(_ request: HTTPRequest)
     /// The exchange waits for a network.
     ///
-    /// `URLSessionTransport` reports it on Apple platforms, if its `configure` closure sets `waitsForConnectivity`. The idle timeout does not
-    /// run during the wait, and the request needs no place in the host's limit. The deadline does run.
+    /// `URLSessionTransport` reports it on Apple platforms, if its `configure` closure sets `waitsForConnectivity`. The idle timeout does
+    /// not run during the wait, and the request needs no place in the host's limit. The deadline does run.
     /// - Parameter request: The request, as in `requestWillSend`.
     func requestIsWaitingForNetwork(_ request: HTTPRequest)
     /// An interim (1xx) response of the exchange has arrived, such as 103 (Early Hints, RFC 8297).
     ///
-    /// `CurlTransport` reports interim responses, including a 100, and `URLSessionTransport` does so from iOS 17 and macOS 14 on. An exchange
-    /// has at most 1,000 of them.
-    /// Each counts as activity for the idle timeout, so a server can hold a request longer than its timeout with them, but not longer than
-    /// its deadline. A caller who joins a shared exchange gets only those that arrive afterwards.
+    /// `CurlTransport` reports interim responses, including a 100, and `URLSessionTransport` does so from iOS 17 and macOS 14 on. An
+    /// exchange has at most 1,000 of them. Each counts as activity for the idle timeout, so a server can hold a request longer than its
+    /// timeout with them, but not longer than its deadline. A caller who joins a shared exchange gets only those that arrive afterwards.
     /// - Parameters:
     ///   - response: The status and the header fields. The body is empty.
     ///   - request: The request, as in `requestWillSend`.
@@ -84,8 +83,8 @@ public protocol RequestObserver: Sendable {
     func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest)
     /// Judges an attempt's response, before the caller's validators do.
     ///
-    /// If an observer refuses the response, the attempt fails with `NessError.validation`. The observers after it and the caller's
-    /// validators are then not asked. The response of a download or a stream is judged when its head has arrived, without its body.
+    /// If an observer rejects the response, the attempt fails with `NessError.validation`. The observers after it and the caller's
+    /// validators then do not judge it. The response of a download or a stream is judged when its head has arrived, without its body.
     /// - Parameters:
     ///   - response: The response.
     ///   - request: The request as the caller made it.
@@ -97,13 +96,13 @@ public protocol RequestObserver: Sendable {
     ///   - delay: The wait before the next attempt.
     ///   - attempt: The attempt that failed.
     func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt)
-    /// The download was paused. Its connection is closed, and the request goes on with `requestDidResume(_:)`.
+    /// The download was paused. Its connection is closed, and the request continues with `requestDidResume(_:)`.
     /// - Parameter request: The request as the caller made it.
     func requestDidPause(_ request: HTTPRequest)
-    /// The paused download goes on.
+    /// The paused download continues.
     /// - Parameter request: The request as the caller made it.
     func requestDidResume(_ request: HTTPRequest)
-    /// The request has succeeded: no validator refused the response.
+    /// The request has succeeded: no validator rejected the response.
     /// - Parameters:
     ///   - request: The request as the caller made it.
     ///   - response: The response.
@@ -111,7 +110,8 @@ public protocol RequestObserver: Sendable {
     /// The request has failed.
     /// - Parameters:
     ///   - request: The request as the caller made it.
-    ///   - error: The error that the caller gets. After `drop(becauseOf:)` it is `NessError.dropped`, whatever error the caller gave.
+    ///   - error: The error that the caller gets. After `drop(becauseOf:)` it is `NessError.dropped`, regardless of the error that the
+    ///     caller gave.
     func requestDidFail(_ request: HTTPRequest, with error: any Error)
     /// The measurements of the request are complete.
     /// - Parameters:

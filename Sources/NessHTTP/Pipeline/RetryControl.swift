@@ -19,17 +19,17 @@ import Foundation
 /// **When the library asks.** After each attempt that ended in one of these ways:
 ///
 /// - an error, such as a timeout, a lost connection, or one that a loader of the application threw
-/// - a response that a validator refused
+/// - a response that a validator rejected
 /// - a response with status 408, 429, or 500 and above, even if every validator accepts it
 ///
 /// It does not ask after a drop, an invalid request, a failed TLS handshake, a decoding error or a failed file operation, or if a duplicate
 /// policy excluded the caller. It does not ask about a 401 that a request's `Authentication` handles, even if the authentication gave up or
-/// failed. It does not ask about a stream whose reader has received bytes, nor about a response that a typed result refuses for its
-/// `Content-Type`, nor about a request whose body is a sequence that can be sent only once, if an attempt has begun to read it.
+/// failed. It does not ask about a stream whose reader has received bytes, nor about a response that a typed result rejects for its
+/// `Content-Type`, nor about a request whose body is a sequence that can be sent only once, if an attempt has started to read it.
 ///
 /// **Safety.** The library asks the manager's control only if another attempt does no harm. Either the request is idempotent (by its
 /// method, or by `set(isIdempotent:)`), or the server certainly has not seen it, or the response has a status in the control's
-/// `repeatsRefused`. A control that a request brings is always asked, because the caller chose it for this request.
+/// `repeatsRefused`. A request's own control always applies, because the caller chose it for this request.
 ///
 /// **Limits.** The library makes no further attempt if the wait would pass the request's deadline, or if the manager's `retryBudget` is
 /// used up.
@@ -51,7 +51,7 @@ public protocol RetryControl: Sendable {
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision
 
     /// The statuses with which the server says that it has not processed a request, such as 429. After such a response a manager's control
-    /// is asked even about a request that is not idempotent, such as a POST. None by default.
+    /// decides even about a request that is not idempotent, such as a POST. None by default.
     var repeatsRefused: Set<Int> { get }
 }
 
@@ -70,7 +70,7 @@ public struct FailedAttempt: Sendable {
     public var error: (any Error)?
     /// The number of the attempt, counted from 1.
     public var number: Int
-    /// The time since the first attempt began, by the manager's clock.
+    /// The time since the first attempt started, by the manager's clock.
     public var elapsed: Duration
     /// A Boolean value that indicates whether the server may have seen the request. `false` only if the server certainly has not.
     public var mayHaveReachedServer: Bool
@@ -83,7 +83,7 @@ public struct FailedAttempt: Sendable {
     ///   - response: The response, if there was one.
     ///   - error: The error, if there was one.
     ///   - number: The number of the attempt, counted from 1.
-    ///   - elapsed: The time since the first attempt began.
+    ///   - elapsed: The time since the first attempt started.
     ///   - mayHaveReachedServer: A Boolean value that indicates whether the server may have seen the request.
     ///   - retryAfter: The wait that the server asks for.
     public init(
@@ -101,23 +101,23 @@ public struct FailedAttempt: Sendable {
 }
 
 extension FailedAttempt {
-    /// Returns true if the server refused the request unprocessed, by the statuses of a control. A response to the GET that followed a POST,
-    /// after a redirect with 303, says nothing about the POST.
+    /// Returns true if the server rejected the request unprocessed, by the statuses of a control. A response to the GET that followed a
+    /// POST, after a redirect with 303, says nothing about the POST.
     func isRefused(by control: any RetryControl) -> Bool {
         guard let response, response.request.method == request.method else { return false }
         return control.repeatsRefused.contains(response.statusCode)
     }
 }
 
-/// An error after which no control is asked.
+/// An error about which no control decides.
 package protocol FinalError: Error {}
 
 /// The decision of a `RetryControl`.
 public enum RetryControlDecision: Sendable, Hashable {
     /// Makes no further attempt. The request ends with the outcome of the last one.
     case noRetry
-    /// Makes another attempt at once.
+    /// Makes another attempt immediately.
     case retry
-    /// Makes another attempt after a wait, in seconds. Zero and less mean at once.
+    /// Makes another attempt after a wait, in seconds. Zero and less mean immediately.
     case retryAfter(TimeInterval)
 }

@@ -28,9 +28,9 @@ final class RunningRequests: Sendable {
 
     fileprivate enum Shutdown: Sendable {
         case none
-        /// Running requests may end. A new request may begin only on their behalf, such as the request of a credential refresh.
+        /// Running requests may end. A new request may start only on their behalf, such as the request of a credential refresh.
         case ending
-        /// No request may begin or send.
+        /// No request may start or send.
         case over
     }
 
@@ -74,8 +74,8 @@ final class RunningRequests: Sendable {
         }
     }
 
-    /// Returns the reason why a request may not begin; `nil` if it may. A request may begin if no reset runs, and if neither a reset nor the
-    /// end of a shutdown came after the request was made.
+    /// Returns the reason why a request may not start; `nil` if it may. A request may start if no reset runs, and if neither a reset nor
+    /// the end of a shutdown came after the request was made.
     /// - Parameter epoch: The epoch in which the request was made.
     func refusal(of epoch: Int?) -> String? {
         state.withLock { state in
@@ -95,7 +95,7 @@ final class RunningRequests: Sendable {
         return try await HandlerScope.with(InFlightWork(running: self, id: id), operation)
     }
 
-    /// Begins work that awaits no code of the application. A request that began before a reset sends nothing after it.
+    /// Starts work that awaits no code of the application. A request that started before a reset sends nothing after it.
     /// - Parameter epoch: The epoch of the request.
     /// - Returns: The identifier for `endWork(_:)`.
     /// - Throws: `CancellationError` if the request is from before a reset.
@@ -105,7 +105,7 @@ final class RunningRequests: Sendable {
         return id
     }
 
-    /// Ends work. A reset that waited for it goes on.
+    /// Ends work. A reset that waited for it continues.
     func endWork(_ id: Int) {
         let waiters = state.withLock { state in
             state.work.remove(id)
@@ -141,8 +141,8 @@ final class RunningRequests: Sendable {
             }
             return (isFirst, state.epoch, waiter)
         }
-        // A second caller drops them, too: the first one may not have come to this caller's request yet. But it must not drop a request that
-        // was made after the first reset had ended.
+        // A second caller drops them as well: the first one may not have reached this caller's request yet. But it must not drop a request
+        // that was made after the first reset had ended.
         drop { call in call.policies.epoch.map { $0 < epoch } ?? true }
         if isFirst { Task { await run(forget) } }
         try? await waiter?.wait()

@@ -6,12 +6,12 @@ import Foundation
 /// ness.environment = ServerEnvironment(baseURL: staging, authentication: BearerAuthentication(token: stagingToken))
 /// ```
 ///
-/// A request keeps the environment with which it began, for all its attempts and redirects.
+/// A request keeps the environment with which it started, for all its attempts and redirects.
 public struct ServerEnvironment: Sendable {
     /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end.
     public var baseURL: URL?
     /// Header fields for every request that does not set them itself. If there is a `baseURL`, secret fields are only added to requests
-    /// for URLs inside it, also after a delegate's change. A loader that changes the URL later decides about the fields itself.
+    /// for URLs inside it, even after a delegate's change. A loader that changes the URL later decides about the fields itself.
     public var defaultHeaders: HTTPHeaders
     /// Adds credentials to requests inside `baseURL`, and to requests that ask for them.
     public var authentication: (any Authentication)?

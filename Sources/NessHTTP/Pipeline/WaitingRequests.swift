@@ -28,15 +28,15 @@ package final class WaitingRequests: Sendable {
         }
     }
 
-    /// Removes a listener. A call that has begun may still end afterwards.
+    /// Removes a listener. A call that has started may still end afterwards.
     /// - Parameter listener: The number of the listener.
     package func remove(_ listener: Int) {
         // The closure is released outside the lock.
         _ = state.withLock { $0.listeners.removeValue(forKey: listener) }
     }
 
-    /// Counts a request during its wait. A drop ends the count at once, or as soon as the request's task has suspended; the end of the wait
-    /// does so once the task continues.
+    /// Counts a request during its wait. A drop ends the count immediately, or as soon as the request's task has suspended; the end of the
+    /// wait does so once the task continues.
     /// - Parameters:
     ///   - line: The line in which the request waits.
     ///   - wait: The wait. The request has joined the queue before, so that a counted request is in the queue. Only a wait for a refresh is

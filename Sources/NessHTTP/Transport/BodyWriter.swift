@@ -1,12 +1,12 @@
 import Foundation
 
-/// Writes a request's body to a stream, as far as the stream takes bytes at once. It never waits, so it needs no thread of its own.
+/// Writes a request's body to a stream, as far as the stream takes bytes without blocking. It never waits, so it needs no thread.
 ///
 /// On Apple platforms URLSession reads the other end of the stream: see `BoundBodyStream`. The exchange closes the writer when it ends,
 /// because URLSession does not: after a cancellation, or when no connection was made, it neither reads its end nor closes it.
 final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
-    // `@unchecked`: `lock` guards every var, the reader and the stream. All but the opening runs on `queue` besides, so that no thread waits
-    // for the lock while a file is read.
+    // `@unchecked`: `lock` guards every var, the reader and the stream. All but the opening runs on `queue` besides, so that no thread
+    // waits for the lock while a file is read.
     private let lock = NSLock()
     private let reader: HTTPBodyReader
     private let output: OutputStream
@@ -24,7 +24,7 @@ final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
     ///   - reader: The body.
     ///   - output: The stream to write to.
     ///   - pieceLength: The number of bytes to read at a time.
-    ///   - fail: Receives the error if the body cannot be read. The stream then stays open until `close()`: whoever reads it would take its
+    ///   - fail: Receives the error if the body cannot be read. The stream then stays open until `close()`: its reader would take its
     ///     end for the end of a whole body.
     init(_ reader: HTTPBodyReader, to output: OutputStream, pieceLength: Int = 64 << 10, fail: @escaping @Sendable (any Error) -> Void) {
         self.reader = reader

@@ -21,19 +21,19 @@ public struct Certificates: Sendable, Hashable {
         for line in String(decoding: pem, as: UTF8.self).split(whereSeparator: \.isNewline) {
             switch line.trimmingCharacters(in: .whitespaces) {
             case "-----BEGIN CERTIFICATE-----":
-                guard lines == nil else { throw CertificateError("number \(certificates.count + 1) has no end") }
+                guard lines == nil else { throw CertificateError("certificate \(certificates.count + 1) has no END line") }
                 lines = []
             case "-----END CERTIFICATE-----":
-                guard let text = lines?.joined() else { throw CertificateError("an end without a beginning") }
+                guard let text = lines?.joined() else { throw CertificateError("unexpected END line") }
                 guard let der = Data(base64Encoded: text, options: .ignoreUnknownCharacters), PublicKeyHash.make(certificate: der) != nil
-                else { throw CertificateError("number \(certificates.count + 1) is not a certificate") }
+                else { throw CertificateError("certificate \(certificates.count + 1) is not valid") }
                 certificates.append(der)
                 lines = nil
             default: lines?.append(line)
             }
         }
-        guard lines == nil else { throw CertificateError("the last one has no end") }
-        guard !certificates.isEmpty else { throw CertificateError("there is none") }
+        guard lines == nil else { throw CertificateError("the last one has no END line") }
+        guard !certificates.isEmpty else { throw CertificateError("no certificate was found") }
         der = certificates
         let texts = certificates.map { certificate in
             "-----BEGIN CERTIFICATE-----\n\(certificate.base64EncodedString(options: .lineLength64Characters))\n-----END CERTIFICATE-----\n"

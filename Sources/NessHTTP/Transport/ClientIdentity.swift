@@ -26,6 +26,6 @@ public struct ClientIdentity: Sendable, Hashable {
 }
 
 extension ClientIdentity: RedactedValue {
-    /// A text without the key and the password.
+    /// A string without the key and the password.
     public var description: String { "a client identity" }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
 #if !canImport(FoundationNetworking)
-/// Measurements of connections by URLSession on Apple platforms. On Linux it takes none.
+/// Measurements of connections by URLSession on Apple platforms. On Linux URLSession reports nothing.
 extension ConnectionMetrics {
     /// Converts the measurements of a transfer's last request on the network.
     init(_ measured: URLSessionTaskTransactionMetrics) {
@@ -9,7 +9,7 @@ extension ConnectionMetrics {
         if !isReused {
             nameLookup = Self.interval(from: measured.domainLookupStartDate, to: measured.domainLookupEndDate)
             let secured = (start: measured.secureConnectionStartDate, end: measured.secureConnectionEndDate)
-            // The end of the connecting is that of the handshake, too.
+            // The end of connecting is also that of the handshake.
             connect = Self.interval(from: measured.connectStartDate, to: secured.start ?? measured.connectEndDate)
             tls = Self.interval(from: secured.start, to: secured.end)
         }

@@ -61,7 +61,7 @@ final class EventMailbox: Sendable {
             do {
                 try add(batch, to: &state)
             } catch {
-                // The task gets the bytes that came before.
+                // The task gets the bytes that arrived before.
                 state.end = .failure(error)
                 return (false, state.takeWaiter())
             }
@@ -118,7 +118,7 @@ final class EventMailbox: Sendable {
 
     // MARK: any thread
 
-    /// Ends the exchange at once. Events that the task has not seen are discarded.
+    /// Ends the exchange immediately. Events that the task has not seen are discarded.
     func cancel(_ error: any Error) {
         // The events and the file are released outside the lock.
         let (waiter, _, _) = state.withLock { state in

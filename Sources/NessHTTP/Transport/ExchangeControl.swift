@@ -9,7 +9,7 @@ package protocol ExchangeControl: AnyObject, Sendable {
     /// The base URL of the call's environment; `nil` if it has none.
     var baseURL: URL? { get }
 
-    /// Begins the use of a connection of the host's limit. A transport whose connections can outlive `send` calls it.
+    /// Starts the use of a connection of the host's limit. A transport whose connections can outlive `send` calls it.
     /// - Returns: False if the request was abandoned. It must not be sent.
     func occupySlot() -> Bool
 
@@ -22,14 +22,14 @@ package protocol ExchangeControl: AnyObject, Sendable {
     /// Notes that bytes have moved of which no event tells yet, such as lines of an incomplete header.
     func bytesDidMove()
 
-    /// Sets the closure that ends the request with an error, at once. It runs on any thread, and during this call if the request was
+    /// Sets the closure that ends the request immediately with an error. It runs on any thread, and during this call if the request was
     /// stopped before. If there is a closure already, that one stays: it belongs to code further out, which cancels the task of this one.
     func onStop(_ end: @escaping @Sendable (any Error) -> Void)
 }
 
 /// A transport of the library, which gets the pipeline's hold beside the request.
 package protocol ControlledTransport: Transport {
-    /// True if `send` ends at once when `ExchangeControl` stops the request. If `receive` runs just then, `send` ends after it.
+    /// True if `send` ends immediately when `ExchangeControl` stops the request. If `receive` runs just then, `send` ends after it.
     var isStoppable: Bool { get }
 
     /// Sends a request and reports the response: see `Transport.send(_:receive:)`.

@@ -5,7 +5,7 @@ import NessLock
 import FoundationNetworking
 #endif
 
-/// Answers a challenge about a server's certificate. On Linux there are no such challenges. `nil` leaves the decision to the system.
+/// Handles a challenge about a server's certificate. On Linux there are no such challenges. `nil` leaves the decision to the system.
 typealias TrustAnswer = (@Sendable (URLAuthenticationChallenge) -> (URLSession.AuthChallengeDisposition, URLCredential?))?
 
 /// A URLSession with the delegate that knows its exchanges.
@@ -16,7 +16,7 @@ final class ExchangeSession: NSObject, Sendable {
     /// Makes a session.
     /// - Parameters:
     ///   - configuration: The configuration.
-    ///   - onServerTrust: Answers challenges about certificates.
+    ///   - onServerTrust: Handles challenges about certificates.
     ///   - demands: The demands of all requests of the session.
     ///   - onEnd: Runs once when the session has ended, after `finish()`.
     init(
@@ -81,7 +81,7 @@ final class ExchangeSession: NSObject, Sendable {
 private final class Router: NSObject, URLSessionDataDelegate {
     private let exchanges = Lock<[Int: URLSessionExchange]>([:])
     private let onServerTrust: TrustAnswer
-    /// The demands are the session's, so that a challenge without an exchange is answered by them, too.
+    /// The demands are the session's, so that they also apply to a challenge without an exchange.
     private let demands: TLSDemands
     /// True once a certificate of the server has met the demands.
     private let hasChecked = Lock(false)
@@ -100,7 +100,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
     #endif
     /// Decides about certificates. That may take long, and only its own connection waits.
     private let trustQueue = DispatchQueue(label: "ness.urlsession.trust", attributes: .concurrent)
-    /// Answers redirects, which on Linux wait for a running cancellation. The thread that calls this delegate must not wait for one.
+    /// Decides about redirects, which on Linux wait for a running cancellation. The thread that calls this delegate must not wait for one.
     private let redirectQueue = DispatchQueue(label: "ness.urlsession.redirects")
 
     init(_ onServerTrust: TrustAnswer, demands: TLSDemands, onEnd: @escaping @Sendable () -> Void) {
@@ -147,7 +147,7 @@ private final class Router: NSObject, URLSessionDataDelegate {
         exchange(for: task)?.sent(totalBytesSent)
     }
 
-    /// Answers at once. When URLSession on Linux wants to read a body again, it blocks its thread until it has the stream.
+    /// Responds immediately. When URLSession on Linux wants to read a body again, it blocks its thread until it has the stream.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
     ) {
@@ -196,12 +196,12 @@ private final class Router: NSObject, URLSessionDataDelegate {
                 #if canImport(Security)
                 let trust = challenge.protectionSpace.serverTrust
                 if let keys = demands.publicKeys, !PublicKeyHash.isKey(of: trust, in: keys) {
-                    exchange?.rejected(.pinMismatch, "the server's public key is none of the pinned ones")
+                    exchange?.rejected(.pinMismatch, "the server's public key is not pinned")
                     return completionHandler(.cancelAuthenticationChallenge, nil)
                 }
                 if let authorities = demands.authorities {
                     guard let trust, authorities.haveSigned(trust) else {
-                        exchange?.rejected(.untrusted, "none of the authorities has signed the server's certificate")
+                        exchange?.rejected(.untrusted, "the server's certificate is not signed by any of the given authorities")
                         return completionHandler(.cancelAuthenticationChallenge, nil)
                     }
                     answer = (.useCredential, URLCredential(trust: trust))
@@ -249,9 +249,10 @@ private final class Router: NSObject, URLSessionDataDelegate {
 /// Runs URLSession's delegate calls directly on the thread that reads, because another queue would have no limit.
 ///
 /// On Linux one thread reads for all sessions of a process. It reads from one socket as long as that socket has bytes, and a task's
-/// cancellation waits for this thread. Therefore the delegate only moves bytes to the exchange's mailbox, and skips bytes that no one wants.
+/// cancellation waits for this thread. Therefore the delegate only moves bytes to the exchange's mailbox, and skips bytes that no one
+/// wants.
 final class DelegateQueue: OperationQueue, @unchecked Sendable {
-    // `@unchecked`: the class has no state of its own, and the superclass is thread-safe.
+    // `@unchecked`: the class adds no state, and the superclass is thread-safe.
     override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
 }
 #endif

@@ -1,6 +1,6 @@
 /// Chooses the head of the response among the heads that URLSession reports.
 ///
-/// On Linux the first request on a connection through a proxy has two heads: the proxy's answer to `CONNECT`, then the server's. The last
+/// On Linux the first request on a connection through a proxy has two heads: the proxy's response to `CONNECT`, then the server's. The last
 /// head before the body is that of the response. URLSession reports a redirect separately, and may not report it again as a response.
 struct HeadChoice: Sendable {
     typealias Head = (statusCode: Int, headers: HTTPHeaders)
@@ -8,7 +8,7 @@ struct HeadChoice: Sendable {
     /// The most interim responses of an exchange. Each restarts the idle timeout, so an endless number would hold a request for ever.
     static let maximumInterimCount = 1_000
     /// The error of an exchange with more of them.
-    static let tooManyInterim = TransportError(.malformedResponse, "more than \(maximumInterimCount) interim responses came")
+    static let tooManyInterim = TransportError(.malformedResponse, "received more than \(maximumInterimCount) interim responses")
 
     private var expectsTunnel: Bool
     /// The head of the response, unless another head follows.
@@ -17,7 +17,7 @@ struct HeadChoice: Sendable {
     private var isMade = false
 
     /// Begins with no head.
-    /// - Parameter expectsTunnel: True if the first head may be a proxy's answer to `CONNECT`.
+    /// - Parameter expectsTunnel: True if the first head may be a proxy's response to `CONNECT`.
     init(expectsTunnel: Bool) { self.expectsTunnel = expectsTunnel }
 
     /// True if the head of the response is known. A held head does not count, because a proxy may have sent it.

@@ -9,14 +9,14 @@ struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
     init(_ hosts: [String: Value]) throws {
         for (host, value) in hosts {
             guard let name = HostName.pattern(host) else { throw InvalidRequest("the host \(host.debugDescription) is not valid") }
-            guard values[name] == nil else { throw InvalidRequest("the host \(name) stands twice") }
+            guard values[name] == nil else { throw InvalidRequest("the host \(name) is listed twice") }
             values[name] = value
         }
     }
 
     /// Returns the value for the host of a URL; `nil` if there is none.
-    /// - Throws: `InvalidRequest` if there are values, and the host has letters outside of ASCII that percent-encoding hid, which no rule can
-    ///   name.
+    /// - Throws: `InvalidRequest` if there are values, and the host has letters outside of ASCII that percent-encoding hid, which no rule
+    ///   can name.
     func value(for url: URL) throws -> Value? {
         guard !values.isEmpty, let host = HostName.normal(url.host ?? "") else { return nil }
         guard host.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw InvalidRequest("the host is not in ASCII") }
@@ -34,7 +34,7 @@ struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
 
 /// The usual forms of a host, of which every host has many.
 private enum HostName {
-    /// Returns the usual form of a name, an address, `*`, or `*.` with a name; `nil` if the text is none of these.
+    /// Returns the usual form of a name, an address, `*`, or `*.` with a name; `nil` for any other string.
     static func pattern(_ host: String) -> String? {
         if host == "*" { return host }
         let isWildcard = host.hasPrefix("*.")
@@ -56,7 +56,7 @@ private enum HostName {
 
     /// Returns the usual form of an IP address, which has many: `127.1`, `0x7f000001`, `0::1`. `nil` for a name.
     private static func address(_ host: String) -> String? {
-        // The resolver would read other names, too, and none of an address has more than these.
+        // The resolver would accept other names. The characters of an address are among these.
         guard host.utf8.allSatisfy({ "0123456789abcdefx.:".utf8.contains($0) }), host.contains(":") || host.first?.isNumber == true
         else { return nil }
         var hints = addrinfo()

@@ -1,4 +1,4 @@
-/// Interprets libcurl's error texts. They vary little from version to version.
+/// Interprets libcurl's error messages. They vary little from version to version.
 enum LibcurlText {
     /// Makes the error of an exchange.
     /// - Parameters:
@@ -20,12 +20,13 @@ enum LibcurlText {
         return failure
     }
 
-    /// Makes the error for a proxy that refuses a tunnel. The server has not seen the request.
+    /// Makes the error for a proxy that rejects a tunnel. The server has not seen the request.
     private static func refusedTunnel(_ text: String, _ reason: String, _ underlying: (any Error)?) -> TransportError? {
         let signs = ["connect tunnel failed", "from proxy after connect", "proxy connect aborted"]
         guard signs.contains(where: text.contains) else { return nil }
         let status: Substring? = text.split(whereSeparator: { !$0.isNumber }).last(where: { $0.count == 3 })
-        let answer = status.map { (code: Substring) in "the proxy answered CONNECT with \(code)" } ?? "the proxy did not answer CONNECT"
+        let answer =
+            status.map { (code: Substring) in "the proxy responded to CONNECT with \(code)" } ?? "the proxy did not respond to CONNECT"
         var failure = TransportError(.cannotConnect, "\(answer) (\(reason))", underlying: underlying)
         // The proxy requires credentials, or its rules forbid the tunnel. A retry would meet the same, except where the proxy only asks for
         // time (408, 429).

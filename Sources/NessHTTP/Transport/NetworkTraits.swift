@@ -5,7 +5,7 @@ import Dispatch
 import Network
 #endif
 
-/// The traits of a network that a request may refuse.
+/// The traits of a network that a request may exclude.
 struct NetworkTraits: OptionSet, Sendable, Hashable {
     let rawValue: Int
 
@@ -15,10 +15,11 @@ struct NetworkTraits: OptionSet, Sendable, Hashable {
 
     init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Makes the traits that a request refuses.
+    /// Makes the traits that a request excludes.
     /// - Parameters:
     ///   - request: The request.
-    ///   - reason: The raw value of `URLError.networkUnavailableReason`, if there is one. It also tells of refusals by the URLSession.
+    ///   - reason: The raw value of `URLError.networkUnavailableReason`, if there is one. It also reports networks that the URLSession
+    ///     excludes.
     init(refusedBy request: HTTPRequest, reason: Int? = nil) {
         self = []
         if !request[AllowsCellularAccess.self] { insert(.cellular) }
@@ -37,7 +38,7 @@ struct NetworkTraits: OptionSet, Sendable, Hashable {
 
     /// Waits until there is a network that has none of these traits.
     /// - Parameter limit: The longest wait, in real time.
-    /// - Throws: An error if the limit has passed, or if the task is cancelled.
+    /// - Throws: An error if the limit has passed, or if the task is canceled.
     func waitForOther(atMost limit: Duration = .seconds(1_000_000_000)) async throws {
         let (network, resolver) = Promise<Void>.pending()
         let monitor = NWPathMonitor()

@@ -6,7 +6,7 @@ package enum PublicKeyHash {
     static func normal(_ text: String) -> String? {
         let hash = text.hasPrefix("sha256//") ? String(text.dropFirst(8)) : text
         guard let bytes = Data(base64Encoded: hash), bytes.count == 32 else { return nil }
-        // Several texts stand for the same bytes.
+        // Several strings encode the same bytes.
         return bytes.base64EncodedString()
     }
 

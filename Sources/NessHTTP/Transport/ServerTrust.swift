@@ -11,19 +11,19 @@ import Foundation
 /// A host is a name, which stands for itself, or `*.` and a name, which stands for all names below it, at any depth, but not for the name
 /// itself. `*` stands for all hosts. Of several entries the one with the longest name counts, and a host's own entry before all others.
 ///
-/// A server of a pinned host needs a certificate that the system trusts and one of the keys, or a certificate of one of the authorities. The
-/// rule applies to each exchange, even after a redirect. Nothing is sent to another server: the request fails with `NessError.tls`, whose
-/// `tlsFailure` is `TLSFailure.pinMismatch`, or `.untrusted` for another authority. On Apple platforms a closure of
-/// `URLSessionTransport(serverTrust:)` that answers `.trusted` takes the place of the system. There, a connection may resume a TLS session
-/// of the process without a check. The request is then sent, but its response is refused with the same error.
+/// A server of a pinned host needs a certificate that the system trusts and one of the keys, or a certificate of one of the authorities.
+/// The rule applies to each exchange, even after a redirect. Nothing is sent to another server: the request fails with `NessError.tls`,
+/// whose `tlsFailure` is `TLSFailure.pinMismatch`, or `.untrusted` for another authority. On Apple platforms a closure of
+/// `URLSessionTransport(serverTrust:)` that returns `.trusted` takes the place of the system. There, a connection may resume a TLS session
+/// of the process without a check. The request is then sent, but its response is rejected with the same error.
 ///
 /// A request fails with `NessError.invalidRequest`, or after a redirect with `NessError.redirect`, before a connection is
 /// opened, in these cases:
 /// - It goes to a pinned host over http.
 /// - There are rules, and its host has letters outside of ASCII that percent-encoding hid, which no rule can name.
 /// - It goes to a pinned host, and the transport cannot check the rule (`Transport.tlsCapabilities`).
-/// - An entry's host is not valid or stands twice, its list of keys is empty, or a key is not a SHA-256 hash in Base64. Then every request of
-///   the manager fails, because the mistake may concern any host.
+/// - An entry's host is not valid or is listed twice, its list of keys is empty, or a key is not a SHA-256 hash in Base64. Then every
+///   request of the manager fails, because the mistake may concern any host.
 public struct ServerTrust: Sendable, Hashable {
     /// The condition for the servers of a host.
     public enum Rule: Sendable, Hashable {
@@ -85,6 +85,6 @@ public struct ServerTrust: Sendable, Hashable {
         case .publicKeys(let keys): demands.publicKeys = keys
         case .authorities(let certificates): demands.authorities = certificates
         }
-        guard url.scheme?.lowercased() == "https" else { throw InvalidRequest("the host is pinned, and over http it has no certificate") }
+        guard url.scheme?.lowercased() == "https" else { throw InvalidRequest("the host is pinned, which requires https") }
     }
 }

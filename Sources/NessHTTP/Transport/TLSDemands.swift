@@ -17,10 +17,10 @@ struct TLSDemands: Sendable, Hashable {
         return needed
     }
 
-    /// True if the server's certificate decides whether the request may be answered.
+    /// True if the server's certificate decides whether the response may be used.
     var concernServer: Bool { publicKeys != nil || authorities != nil }
 
-    /// Returns the error of a request whose response begins although no certificate was checked; `nil` if the response may be used.
+    /// Returns the error of a request whose response starts although no certificate was checked; `nil` if the response may be used.
     ///
     /// The cache of TLS sessions belongs to the process (Apple's QA1727), so a connection may resume the TLS session of another URLSession,
     /// which had no demands. URLSession then does not ask about the certificate.

@@ -33,16 +33,16 @@ import Foundation
 ///
 /// **Back pressure.** `receive` returns when the pipeline is ready for the next event. A slow reader of a stream, or a slow disk, makes it
 /// wait, without blocking a thread. The transport then stops reading from the server. It must not collect an unlimited number of bytes
-/// meanwhile. The idle timeout does not run while `receive` waits; the deadline does. If the calling task is cancelled, `receive` throws
-/// `CancellationError` at once.
+/// meanwhile. The idle timeout does not run while `receive` waits; the deadline does. If the calling task is canceled, `receive` throws
+/// `CancellationError` immediately.
 ///
 /// **Errors.** `send` throws a `TransportError`. Its kind decides about retries: after `.offline` and `.cannotConnect` the pipeline assumes
-/// that the server has not seen the request, and may also repeat a request that is not idempotent. After `.tls` it makes no further attempt.
-/// Use these kinds only if no byte was sent. An error of `receive` ends the exchange and passes unchanged.
+/// that the server has not seen the request, and may also repeat a request that is not idempotent. After `.tls` it makes no further
+/// attempt. Use these kinds only if no byte was sent. An error of `receive` ends the exchange and passes unchanged.
 ///
 /// **Cancellation.** A drop and a timeout cancel the calling task. The transport then closes the connection and throws
-/// `CancellationError` at once. The caller's promise does not wait for it, but the request keeps its place in the host's connection limit
-/// until `send` has ended.
+/// `CancellationError` immediately. The caller's promise does not wait for it, but the request keeps its place in the host's connection
+/// limit until `send` has ended.
 ///
 /// **Testing.** `TransportConformance` of `NessTesting` checks a transport against these rules, on real sockets. For further tests, give a
 /// manager the transport and a `TestServer`. The server closes connections, sends partial responses and is silent on command. To test code
@@ -63,7 +63,7 @@ public protocol Transport: Sendable {
 
     /// Sends a request and reports the response.
     ///
-    /// When the calling task is cancelled, the exchange ends, its connection is closed, and `CancellationError` is thrown without waiting
+    /// When the calling task is canceled, the exchange ends, its connection is closed, and `CancellationError` is thrown without waiting
     /// for either.
     /// - Parameters:
     ///   - request: The request. The pipeline has checked its URL, method and header fields.
@@ -86,7 +86,7 @@ extension Transport {
     /// Returns the empty set: the transport honors none of the options.
     public var tlsCapabilities: TLSCapabilities { [] }
 
-    /// Returns at once.
+    /// Returns immediately.
     public func shutdown() async {}
 }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// Maps URLSession's errors.
 ///
-/// A `URLSessionError` never means a cancellation by the caller: an exchange that Ness has cancelled has ended before, and its later errors
+/// A `URLSessionError` never means a cancellation by the caller: an exchange that Ness has canceled has ended before, and its later errors
 /// are ignored.
 enum URLSessionError {
     /// The implementations of URLSession. They use some codes for different failures.
@@ -26,7 +26,7 @@ enum URLSessionError {
         var hasSent = false
         /// True if the head of the response arrived.
         var hasHead = false
-        /// True if URLSession began to send a request, according to its measurements.
+        /// True if URLSession started to send a request, according to its measurements.
         var hasBegun = false
     }
 
@@ -50,7 +50,7 @@ enum URLSessionError {
             if kind == .offline, progress.hasBegun || stream.codes.contains(ENOTCONN) || stream.hasPeer { kind = .connectionLost }
             // The server closed the connection during the handshake.
             if kind == .tls, stream.isCutOff { kind = .connectionLost }
-            // Some bytes went out or came in, so the server may have acted, whatever ended the exchange afterwards.
+            // Some bytes went out or came in, so the server may have acted, regardless of what ended the exchange afterwards.
             if progress.hasSent || progress.hasHead, [.offline, .cannotConnect, .tls].contains(kind) { kind = .connectionLost }
             // A body shorter than its Content-Length has the code of a broken connection. A reset one says so beneath.
             if progress.hasHead, kind == .connectionLost, error.code == NSURLErrorNetworkConnectionLost, !stream.codes.contains(ECONNRESET)
@@ -108,7 +108,7 @@ enum URLSessionError {
         switch code {
         case 1, 2: .cannotConnect  // the host is not found
         case 303: .malformedResponse  // the response can't be parsed
-        case 306...311: .cannotConnect  // the proxy can't be reached, or refuses
+        case 306...311: .cannotConnect  // the proxy can't be reached, or rejects the request
         default: kind(code) ?? .connectionLost
         }
     }
@@ -160,7 +160,7 @@ enum URLSessionError {
             NSURLErrorServerCertificateHasUnknownRoot, NSURLErrorServerCertificateNotYetValid, NSURLErrorClientCertificateRejected,
             NSURLErrorClientCertificateRequired, NSURLErrorAppTransportSecurityRequiresSecureConnection:
             .tls
-        // A cancellation that Ness did not ask for ends the connection, too.
+        // A cancellation that Ness did not request also ends the connection.
         case NSURLErrorNetworkConnectionLost, NSURLErrorCancelled: .connectionLost
         case NSURLErrorCannotDecodeRawData, NSURLErrorCannotDecodeContentData, NSURLErrorCannotParseResponse, NSURLErrorBadServerResponse:
             .malformedResponse

@@ -41,7 +41,7 @@ final class URLSessionExchange: Sendable {
     /// The events on their way to the caller's task.
     let mailbox: EventMailbox
     private let state: Lock<State>
-    /// Held while a redirect is answered and while the task is cancelled. On Linux both at once crash.
+    /// Held during the decision about a redirect and while the task is canceled. On Linux, doing both at the same time crashes.
     private let answering = Lock(())
 
     /// The most bytes that wait in a file, on Linux, where nothing holds the server back.
@@ -96,7 +96,7 @@ final class URLSessionExchange: Sendable {
     // MARK: start and end
 
     /// The queue that cancels tasks. `cancel()` blocks its thread, so it runs neither on the caller's thread nor on the one that calls the
-    /// delegate: it waits for that one. The queue is serial, because it then uses a thread of its own. A concurrent queue would block
+    /// delegate: it waits for that one. The queue is serial, because it then uses a separate thread. A concurrent queue would block
     /// threads that run Swift tasks.
     static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel")
 
@@ -162,7 +162,7 @@ final class URLSessionExchange: Sendable {
         if case .failure = result { close(stops: true) } else { close(stops: false) }
     }
 
-    /// Ends the exchange at once, and discards the events that the task has not seen.
+    /// Ends the exchange immediately, and discards the events that the task has not seen.
     func cancel(_ error: any Error) {
         mailbox.cancel(error)
         close(stops: true)
@@ -221,7 +221,7 @@ final class URLSessionExchange: Sendable {
     /// Reports the measurements of the connection. URLSession takes them before it reports the end.
     /// - Parameters:
     ///   - connection: The measurements; `nil` if there was no connection.
-    ///   - hasBegun: True if URLSession began to send a request.
+    ///   - hasBegun: True if URLSession started to send a request.
     func measured(_ connection: ConnectionMetrics?, hasBegun: Bool) {
         state.withLock { $0.progress.hasBegun = hasBegun }
         if let connection, !hasEnded { report(.connection(connection)) }
@@ -254,7 +254,7 @@ final class URLSessionExchange: Sendable {
         if !hasEnded { report(.interim(statusCode: response.statusCode, headers: ResponseHeaders.make(response))) }
     }
 
-    /// Ends the exchange after a challenge about certificates was refused. URLSession then only says that the task was cancelled.
+    /// Ends the exchange after a challenge about certificates was rejected. URLSession then only says that the task was canceled.
     func rejected(_ failure: TLSFailure, _ reason: String) {
         end(.failure(TransportError(.tls, reason, tlsFailure: failure)))
     }
@@ -263,7 +263,7 @@ final class URLSessionExchange: Sendable {
         guard let response = response as? HTTPURLResponse else { return }
         // On Linux this method is also called for interim responses.
         if response.statusCode == 101 {
-            return end(.failure(TransportError(.malformedResponse, "the server switched protocols unasked")))
+            return end(.failure(TransportError(.malformedResponse, "the server switched protocols, which was not requested")))
         }
         guard response.statusCode >= 200 else { return }
         head((response.statusCode, ResponseHeaders.make(response)))
@@ -281,7 +281,8 @@ final class URLSessionExchange: Sendable {
     private func report(_ head: HeadChoice.Head) {
         let coding = head.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
         if !takesCompressed && coding != "identity" && head.statusCode != 304 && head.statusCode != 204 {
-            let reason = "the body came compressed (\(coding)) unasked, and URLSession on Linux can't tell whether it is whole"
+            let reason =
+                "the server compressed the body (\(coding)), which was not requested; URLSession on Linux can't tell whether it is complete"
             return end(.failure(TransportError(.malformedResponse, reason)))
         }
         state.withLock { $0.progress.hasHead = true }
@@ -299,7 +300,7 @@ final class URLSessionExchange: Sendable {
         state.withLock { $0.heads.offerRedirect(redirect) }
     }
 
-    /// Refuses to follow a redirect. On Linux a cancelled task must get no answer.
+    /// Does not follow a redirect. On Linux a canceled task must get no decision.
     func answerRedirect(_ answer: (URLRequest?) -> Void) {
         answering.withLock { _ in
             #if canImport(FoundationNetworking)

@@ -11,27 +11,27 @@ import FoundationNetworking
 /// `NESS_TRANSPORT` is `urlsession`.
 ///
 /// It uses no cookies, no cache and no credential storage, and follows no redirect. It rejects the server's challenges to authenticate, so
-/// that a 401 is an ordinary response. It never blocks its caller: a private queue calls URLSession, and a cancelled exchange settles at
-/// once.
+/// that a 401 is an ordinary response. It never blocks its caller: a private queue calls URLSession, and a canceled exchange settles
+/// immediately.
 ///
 /// ## On Apple platforms
-/// A server that asks for a client certificate gets the host's identity: see `Ness.Configuration.clientIdentities`. If there is none, and to
-/// proxies, the system answers with what the user has set up.
+/// A server that asks for a client certificate gets the host's identity: see `Ness.Configuration.clientIdentities`. If there is none, and
+/// to proxies, the system responds with what the user has set up.
 ///
 /// URLSession withholds the head and the first 512 bytes of a `text/*` response, and of a response without a `Content-Type`, to guess its
-/// type. If the first bytes matter at once, the server has to send `application/octet-stream`.
+/// type. If the first bytes matter immediately, the server has to send `application/octet-stream`.
 ///
 /// When a kept-alive connection dies, URLSession repeats idempotent requests itself. A POST fails with `NessError.connectionLost`, and the
 /// server may have acted.
 ///
 /// ## On Linux
 /// swift-corelibs-foundation uses libcurl. When a kept-alive connection dies, libcurl repeats the request on its own, without its body.
-/// Therefore requests with a body and requests that are not idempotent get a connection of their own on Linux, and send
+/// Therefore requests with a body and requests that are not idempotent get a separate connection on Linux, and send
 /// `Connection: close`. Over https this costs about 20 ms of CPU for each request, because libcurl reads the system's certificates again. A
 /// GET or DELETE may be sent twice unnoticed; `set(isIdempotent: false)` prevents that at the same cost.
 ///
 /// **Proxies and certificates.** Proxies come from the environment: `http_proxy`, in lower case, for http; `https_proxy`, `HTTPS_PROXY`, or
-/// else `all_proxy`, `ALL_PROXY` for https. `no_proxy` or `NO_PROXY` lists hosts without a proxy. If a proxy refuses a tunnel, the request
+/// else `all_proxy`, `ALL_PROXY` for https. `no_proxy` or `NO_PROXY` lists hosts without a proxy. If a proxy rejects a tunnel, the request
 /// fails with `NessError.cannotConnect`, and the reason contains the proxy's status. Certificates are checked against the system's, usually
 /// `/etc/ssl/certs/ca-certificates.crt`. No variable or setting changes that, and client certificates are not supported.
 ///
@@ -47,7 +47,7 @@ import FoundationNetworking
 /// **Bodies.** A body with files is streamed from disk; one of up to 1 MiB is read into memory. URLSession sends a stream with chunked
 /// coding and without a Content-Length, and a server that does not support chunks may read none of it. A body from a sequence is read to
 /// its end before anything is sent: up to 1 MiB into memory, a longer one into a file without a name in the temporary folder. The idle
-/// timeout begins anew with each piece.
+/// timeout restarts with each piece.
 ///
 /// **Interim responses** are not reported, and a request with the option `ExpectsContinue` is sent without an expectation.
 ///
@@ -56,8 +56,9 @@ import FoundationNetworking
 /// supports them. One thread reads for the whole process, and reads from one socket as long as that socket has bytes. A server that sends
 /// faster than that thread can read delays all other exchanges. On Apple platforms the task is suspended while the receiver is behind.
 ///
-/// **Crashes.** Some servers crash the process, whatever library is above URLSession: servers that send trailers, and servers that close
-/// the connection cleanly in the middle of the header. IPv6 literals such as `http://[::1]/` are not supported and fail with a clear error.
+/// **Crashes.** Some servers crash the process, regardless of the library above URLSession: servers that send trailers, and servers that
+/// close the connection cleanly in the middle of the header. IPv6 literals such as `http://[::1]/` are not supported and fail with a clear
+/// error.
 public final class URLSessionTransport: ControlledTransport {
     private let configuration: @Sendable () -> URLSessionConfiguration
     private let shared: ExchangeSession
@@ -81,15 +82,15 @@ public final class URLSessionTransport: ControlledTransport {
     private static let never: TimeInterval = 7 * 24 * 60 * 60
     private static let startQueue = DispatchQueue(label: "ness.urlsession.start")
 
-    /// Makes a transport with a session of its own.
+    /// Makes a transport with a separate session.
     /// - Parameters:
-    ///   - configure: Changes the configuration of a new session, such as its proxies or its TLS versions. The pipeline sets cookies, cache,
-    ///     credentials, additional headers, timeouts and limits, and overrides those of the closure. On Linux the closure is called for every
-    ///     session, and some requests have a session of their own. There only `protocolClasses` has an effect: proxies, TLS versions,
+    ///   - configure: Changes the configuration of a new session, such as its proxies or its TLS versions. The pipeline sets cookies,
+    ///     cache, credentials, additional headers, timeouts and limits, and overrides those of the closure. On Linux the closure is called
+    ///     for every session, and some requests have a separate session. There only `protocolClasses` has an effect: proxies, TLS versions,
     ///     service types and waiting for a network have none.
-    ///   - prepare: Changes a request just before URLSession gets it, for what only URLSession offers, such as `networkServiceType`. It must
-    ///     not change the method, the URL or the body, by which the pipeline knows the request. A changed method or URL fails the exchange
-    ///     with `NessError.invalidRequest`. Runs off the main thread, once for each exchange.
+    ///   - prepare: Changes a request just before URLSession gets it, for what only URLSession offers, such as `networkServiceType`. It
+    ///     must not change the method, the URL or the body, by which the pipeline knows the request. A changed method or URL fails the
+    ///     exchange with `NessError.invalidRequest`. Runs off the main thread, once for each exchange.
     ///   - systemCredentials: The hosts whose servers may get the user's system credentials by Negotiate (Kerberos) or NTLM, without a
     ///     question. For the form of a host, see `ServerTrust`. A mistake in one fails every request. Has no effect on Linux.
     public convenience init(
@@ -209,7 +210,7 @@ public final class URLSessionTransport: ControlledTransport {
         #if canImport(FoundationNetworking)
         guard let body = request.body, body.isStreamed else { return request }
         var request = request
-        // The event has the idle timeout begin anew with each piece.
+        // The event restarts the idle timeout with each piece.
         request.body = try await CollectedBody.collect(body) { try await receive(.sent(0)) }
         return request
         #else
@@ -248,7 +249,7 @@ public final class URLSessionTransport: ControlledTransport {
     /// True if libcurl must not find a connection that seems to be alive for this request.
     private func needsNewConnection(_ request: HTTPRequest, _ control: (any ExchangeControl)?) -> Bool {
         #if canImport(FoundationNetworking)
-        // A stream or a download gets a connection of its own as well: on a shared one, an answer that the server sent unasked would be
+        // A stream or a download also gets a separate connection: on a shared one, an unsolicited response would be
         // taken for its body.
         request.body != nil || !request.isIdempotent || control?.streamsResponse == true
         #else
@@ -265,7 +266,7 @@ public final class URLSessionTransport: ControlledTransport {
         var urlRequest = URLRequest(url: request.url)
         urlRequest.httpMethod = request.method.rawValue
         guard urlRequest.httpMethod == request.method.rawValue else {
-            throw TransportError(.invalidRequest, "URLSession would write the method \(request.method) in capitals")
+            throw TransportError(.invalidRequest, "URLSession would send the method \(request.method) in upper case")
         }
         urlRequest.timeoutInterval = never
         urlRequest.httpShouldHandleCookies = false
@@ -310,7 +311,7 @@ public final class URLSessionTransport: ControlledTransport {
 
     #if canImport(FoundationNetworking)
     /// The value of a field that must not be sent. Without a value, URLSession and libcurl would add their own. An empty value would be
-    /// sent as an empty field, and some servers answer an empty `Expect` with 417.
+    /// sent as an empty field, and some servers respond to an empty `Expect` with 417.
     private static let leftOut = " "
     #endif
 

@@ -36,7 +36,7 @@ import Testing
             let error = await promise.nessError()
             #expect(error?.kind == .timedOut)
             #expect(error?.context.attempts == 1)
-            #expect(error?.context.reason == "no byte came or went for 60.0 seconds")
+            #expect(error?.context.reason == "no byte was sent or received for 60.0 seconds")
             #expect(error?.description.contains("/silent") == true)
             #expect(promise.status.text == "error")
         }
@@ -59,14 +59,14 @@ import Testing
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(20))
             let error = await #expect(throws: NessError.self) { for try await _ in result.chunks {} }
-            #expect(error?.kind == .timedOut && error?.context.reason == "no byte came or went for 20.0 seconds")
+            #expect(error?.kind == .timedOut && error?.context.reason == "no byte was sent or received for 20.0 seconds")
         }
         try await stalled { _, ness, clock, received in
             let promise = ness.httpRequest(withUrl: "silent").set(timeout: .seconds(20), firstByteTimeout: .seconds(300)).dataRequest()
             await received.wait()
             await clock.waitForSleepers(1)
             clock.advance(by: .seconds(300))
-            #expect(await promise.nessError()?.context.reason == "no byte came or went for 300.0 seconds")
+            #expect(await promise.nessError()?.context.reason == "no byte was sent or received for 300.0 seconds")
         }
         let refused = await Ness().httpRequest(withUrl: "http://x").set(firstByteTimeout: .zero).dataRequest().nessError()
         #expect(refused?.kind == .invalidRequest)

@@ -260,7 +260,7 @@ import Testing
                 let time = Task { while await clock.waitUntil({ $0.sleeperCount > 0 }) { clock.advance(by: .seconds(60)) } }
                 let error = await promise.nessError()
                 time.cancel()
-                #expect(error?.context.reason == "the request's body gave no byte for 60.0 seconds")
+                #expect(error?.context.reason == "the request's body produced no byte for 60.0 seconds")
                 #expect(error?.underlying is StalledBody && error?.isTransient == false && error?.context.attempts == (isPart ? 0 : 1))
                 never.open()
             }

@@ -137,7 +137,7 @@ import Testing
                 let builder = Ness { $0.cookies = jar }.httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x")
                 let error = await builder.dataRequest().nessError()
                 #expect(error?.kind == .cannotConnect, "\(status)")
-                #expect(error?.context.reason.contains("the proxy answered CONNECT with \(status)") == true)
+                #expect(error?.context.reason.contains("the proxy responded to CONNECT with \(status)") == true)
                 #expect(error?.response == nil)
                 #expect(error?.mayHaveReachedServer == false)
                 #expect(error?.isTransient == ![400, 401, 403, 407].contains(status), "\(status)")

@@ -32,7 +32,7 @@ final class ContentDecoder {
         let codings = ContentCoding.codings(in: head.headers)
         if let decoder = ContentDecoder(codings) { return decoder }
         let named = codings.joined(separator: ", ").prefix(80)
-        throw TransportError(.malformedResponse, "the body came in a content coding that was not asked for (\(named))")
+        throw TransportError(.malformedResponse, "the server sent a content coding that was not requested (\(named))")
     }
 
     /// Adds encoded bytes.

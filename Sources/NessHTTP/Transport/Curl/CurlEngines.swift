@@ -3,7 +3,7 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// The engines of one transport, each with a thread and connections of its own.
+/// The engines of one transport, each with its own thread and connections.
 ///
 /// One thread serves some 40,000 small requests a second. Then it is busy, while other cores may be idle.
 final class CurlEngines: Sendable {
@@ -17,7 +17,7 @@ final class CurlEngines: Sendable {
     static let defaultCount = max(1, min(ProcessInfo.processInfo.activeProcessorCount, 8))
     /// The share of an engine. On two cores a second thread gains a tenth with 16 exchanges in flight, and nothing with eight.
     private static let share = 8
-    /// The share of an engine where HTTP/2 may be used. libcurl sends at most this many requests at once on one connection.
+    /// The share of an engine where HTTP/2 may be used. libcurl sends at most this many concurrent requests on one connection.
     private static let multiplexedShare = 100
 
     let settings: CurlSettings

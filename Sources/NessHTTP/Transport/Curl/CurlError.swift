@@ -30,7 +30,7 @@ enum CurlError {
     /// - Parameter code: The CURLcode of the call that set the option.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
     static func check(_ code: Int32) throws {
-        guard code == 0 else { throw TransportError(.invalidRequest, "libcurl refused an option: \(text(code))") }
+        guard code == 0 else { throw TransportError(.invalidRequest, "libcurl rejected an option: \(text(code))") }
     }
 
     static func text(_ code: Int32) -> String { ness_curl_error_text(code).map { String(cString: $0) } ?? "error \(code)" }

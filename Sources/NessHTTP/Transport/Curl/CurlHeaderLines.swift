@@ -8,7 +8,7 @@ enum CurlHeaderLines {
     /// - Parameters:
     ///   - request: The request.
     ///   - expectsContinue: True if the body waits for a 100 (Continue).
-    /// - Throws: `InvalidRequest` for a field that would begin another line.
+    /// - Throws: `InvalidRequest` for a field that would start another line.
     static func make(_ request: HTTPRequest, expectsContinue: Bool) throws -> String {
         var text = ""
         text.reserveCapacity(256)
@@ -44,7 +44,8 @@ enum CurlHeaderLines {
         return text
     }
 
-    /// Makes a list of libcurl, which the caller releases, from lines that each end with a zero byte. `nil` if there are none, or no memory.
+    /// Makes a list of libcurl, which the caller releases, from lines that each end with a zero byte. `nil` if there are none, or no
+    /// memory.
     static func list(_ lines: String) -> UnsafeMutableRawPointer? {
         var lines = lines
         return lines.withUTF8 { bytes in

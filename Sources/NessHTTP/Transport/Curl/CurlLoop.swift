@@ -190,11 +190,11 @@ final class CurlLoop {
         add(transfer)
     }
 
-    /// Has libcurl begin a transfer, or ends its exchange if libcurl refuses: nothing else would.
+    /// Has libcurl start a transfer. If libcurl rejects it, ends the exchange, because nothing else would.
     private func add(_ transfer: CurlTransfer) {
         let code = ness_curl_multi_add(multi, transfer.easy)
         guard code != 0 else { return }
-        transfer.fail("libcurl refused the transfer (\(code))")
+        transfer.fail("libcurl rejected the transfer (\(code))")
         finishIfDelivered(transfer)
     }
 

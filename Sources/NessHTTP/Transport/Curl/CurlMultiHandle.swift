@@ -1,10 +1,10 @@
 #if os(Linux)
 import CNessCurl
 
-/// A multi handle of libcurl, which has connections of its own.
+/// A multi handle of libcurl, which has its own connections.
 ///
-/// `@unchecked Sendable`: only the engine's thread uses it, except for `wake()`, which any thread may call under the engine's lock until the
-/// engine has put another handle, or none, in its place.
+/// `@unchecked Sendable`: only the engine's thread uses it, except for `wake()`, which any thread may call under the engine's lock until
+/// the engine has put another handle, or none, in its place.
 struct CurlMultiHandle: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer
 

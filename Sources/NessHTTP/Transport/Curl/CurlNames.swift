@@ -3,7 +3,7 @@ import Foundation
 
 /// The names of one transfer that libcurl needs addresses of, one after another: that of a proxy, and that of the URL's host.
 ///
-/// libcurl announces each look-up that it would make, but not the name. The announcement is refused, which ends the transfer. The transfer
+/// libcurl announces each look-up that it would make, but not the name. The announcement is rejected, which ends the transfer. The transfer
 /// is then started again with the addresses that `NameResolver` has found.
 struct CurlNames {
     /// A name with the port for which libcurl remembers its addresses.

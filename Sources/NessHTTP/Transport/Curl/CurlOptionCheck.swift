@@ -5,7 +5,7 @@ import Foundation
 enum CurlOptionCheck {
     typealias OptionError = CurlTransport.OptionError
 
-    /// Returns a text that libcurl can take.
+    /// Returns a string that libcurl can take.
     private static func text(_ text: String, _ option: String) throws -> String {
         guard !text.isEmpty, !text.utf8.contains(0) else { throw invalid(option, "it is empty or contains a NUL") }
         return text
@@ -14,7 +14,7 @@ enum CurlOptionCheck {
     /// Reads certificates.
     static func certificates(_ pem: CurlTransport.PEM, _ option: String) throws -> Data {
         let bytes = try read(pem, option)
-        guard PEMText.holdsCertificates(bytes) else { throw invalid(option, "it holds no certificate in PEM form, or a damaged one") }
+        guard PEMText.holdsCertificates(bytes) else { throw invalid(option, "it contains no certificate in PEM form, or a damaged one") }
         return bytes
     }
 
@@ -23,7 +23,7 @@ enum CurlOptionCheck {
         let option = "clientCertificate"
         let certificate = try certificates(given.certificate, option)
         let key = try read(given.key, option)
-        guard let isEncrypted = PEMText.isKeyEncrypted(key) else { throw invalid(option, "it holds no private key in PEM form") }
+        guard let isEncrypted = PEMText.isKeyEncrypted(key) else { throw invalid(option, "it contains no private key in PEM form") }
         if isEncrypted, given.password?.isEmpty != false { throw invalid(option, "its key is encrypted, and there is no password") }
         if given.password?.utf8.contains(0) == true { throw invalid(option, "its password contains a NUL") }
         return (certificate, key)
@@ -85,7 +85,7 @@ enum CurlOptionCheck {
             throw invalid("hostEntries", "an entry has no host name, no valid port or no address")
         }
         let addresses = try entry.addresses.map { address in
-            // C reads an address up to a zero byte; the rest would begin another entry.
+            // C reads an address up to a zero byte; the rest would start another entry.
             let hasNoZeroByte = !address.utf8.contains(0)
             if hasNoZeroByte, IPAddress.isIPv4(address) { return address }
             guard hasNoZeroByte, IPAddress.isIPv6(address) else { throw invalid("hostEntries", "\(address) is not an IP address") }

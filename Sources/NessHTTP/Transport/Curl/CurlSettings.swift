@@ -10,7 +10,7 @@ final class CurlSettings: Sendable, CustomReflectable {
     private struct Setting: Sendable {
         enum Value: Sendable {
             case number(Int)
-            /// A text; `nil` clears the default.
+            /// A string; `nil` clears the default.
             case text(String?)
             case bytes(Data)
         }
@@ -111,7 +111,7 @@ final class CurlSettings: Sendable, CustomReflectable {
     /// No children, because some are secret.
     var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Sets the options of a handle that is not used, so that a missing feature is known at once.
+    /// Sets the options of a handle that is not used, so that a missing feature is known early.
     private func tryOut() throws {
         guard let easy = ness_curl_easy_init() else {
             throw OptionError(kind: .unsupported, option: "", reason: "libcurl has no memory")
@@ -155,7 +155,7 @@ final class CurlSettings: Sendable, CustomReflectable {
         guard code != 0 else { return }
         // CURLE_UNSUPPORTED_PROTOCOL, CURLE_NOT_BUILT_IN, CURLE_UNKNOWN_OPTION
         let kind: OptionError.Kind = [1, 4, 48].contains(code) ? .unsupported : .invalidValue
-        throw OptionError(kind: kind, option: option, reason: "libcurl refused it: \(CurlError.text(code))")
+        throw OptionError(kind: kind, option: option, reason: "libcurl rejected it: \(CurlError.text(code))")
     }
 }
 #endif

@@ -5,10 +5,10 @@ import NessPromise
 /// The number of exchanges in flight with each origin, on each engine of a transport.
 ///
 /// An exchange goes to the first engine that has less than its share of exchanges with the origin. When each has its share, the exchange
-/// goes to the one with the fewest. Each origin begins at an engine of its own, so that origins do not slow each other down.
+/// goes to the one with the fewest. Each origin starts at a different engine, so that origins do not slow each other down.
 ///
 /// An engine gets a further exchange only if the engines before it have their shares. So together the engines open no more connections to
-/// an origin than there were exchanges in flight with it at once: a limit of those limits the connections, too.
+/// an origin than there were exchanges concurrently in flight with it: a limit on exchanges also limits the connections.
 final class CurlShares: Sendable {
     private let counts: Lock<[[ParsedURL.Origin: Int]]>
 

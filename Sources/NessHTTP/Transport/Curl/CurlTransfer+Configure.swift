@@ -49,8 +49,8 @@ extension CurlTransfer {
         try setHeaders(exchange.headerLines)
     }
 
-    /// Sets what the host's rules demand, in place of the transport's own options. libcurl compares these values before it uses a connection
-    /// again.
+    /// Sets what the host's rules demand, in place of the transport's own options. libcurl compares these values before it uses a
+    /// connection again.
     private func setDemands(_ demands: TLSDemands) throws {
         if let keys = demands.publicKeys { try set(CurlOption.pinnedPublicKeys, loop.settings.text(ofPins: keys)) }
         if let authorities = demands.authorities {
@@ -62,7 +62,7 @@ extension CurlTransfer {
             try set(CurlOption.certificateType, "P12")
             try set(CurlOption.certificate, identity.pkcs12)
             try set(CurlOption.keyPassword, identity.password)
-            // The file has the key, too. A key of the transport's own options would take its place.
+            // The file also has the key. A key of the transport's options would take its place.
             try CurlError.check(ness_curl_set_blob(easy, CurlOption.certificateKey, nil, 0))
         }
     }

@@ -16,7 +16,7 @@ extension CurlTransfer {
             metrics.connect = connected.map { max(.zero, $0 - (lookedUp ?? .zero)) }
             metrics.tls = secured.map { max(.zero, $0 - (connected ?? .zero)) }
         }
-        // libcurl counts the end of the connection as a first byte, too.
+        // libcurl also counts the end of the connection as a first byte.
         if head.hasBegun { metrics.firstByte = time(CurlInfo.firstByte).map { max(.zero, $0 - (time(CurlInfo.readyToSend) ?? .zero)) } }
         metrics.httpVersion = httpVersion
         metrics.localAddress = address(CurlInfo.localAddress, CurlInfo.localPort)

@@ -147,7 +147,7 @@ final class CurlTransfer {
     func received(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
         noteArrival()
         guard head.isComplete else {
-            failure = TransportError(.malformedResponse, "a body came before the header was complete")
+            failure = TransportError(.malformedResponse, "a body arrived before the header was complete")
             return 0
         }
         if let decoder {
@@ -204,7 +204,7 @@ final class CurlTransfer {
     }
 
     func moved(sent: Int64) {
-        // libcurl counts the framing of chunks, too.
+        // libcurl also counts the framing of chunks.
         let sent = bodyLength == nil ? min(sent, readCount) : sent
         guard sent > sentCount, request.body != nil else { return }
         sentCount = sent
@@ -331,7 +331,7 @@ final class CurlTransfer {
 
     // MARK: the end
 
-    /// Returns true if the transfer is repeated on a connection of its own.
+    /// Returns true if the transfer is repeated on a separate connection.
     func restarts() -> Bool {
         guard failure == nil, history.restarts(hasHead: head.isComplete) else { return false }
         leaveConnection()
@@ -349,7 +349,7 @@ final class CurlTransfer {
             return CurlError.map(code, String(cString: errorText), isSent: history.isSent, wasSentBefore: history.wasSentBefore)
         }
         var error = TransportError(.connectionLost, "the connection was lost before a response")
-        if head.isComplete { error = TransportError(.truncated, "the server refused the request while the body was being sent") }
+        if head.isComplete { error = TransportError(.truncated, "the server rejected the request while the body was being sent") }
         error.isFinal = head.isComplete
         error.isUnsent = history.isUnsent
         return error

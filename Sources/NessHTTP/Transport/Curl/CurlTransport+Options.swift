@@ -15,8 +15,8 @@ extension CurlTransport {
         /// A Boolean value that indicates whether HTTP/2 may be used, which server and client negotiate over TLS. Streams and downloads use
         /// HTTP/1.1 in every case.
         ///
-        /// A libcurl before 8.5 uses HTTP/1.1 for all requests, because over HTTP/2 it can hand a request the response to another one. So does
-        /// a libcurl that was built without HTTP/2. The transport's `description` begins with the newest version of HTTP that it uses.
+        /// A libcurl before 8.5 uses HTTP/1.1 for all requests, because over HTTP/2 it can hand a request the response to another one. So
+        /// does a libcurl that was built without HTTP/2. The transport's `description` begins with the newest version of HTTP that it uses.
         public var allowsHTTP2 = true
         /// The certificates of the authorities that may sign a server's or a proxy's certificate, in place of the system's. `nil` for the
         /// system's. The certificates are parsed again for each new connection, so the list should be short.
@@ -34,8 +34,8 @@ extension CurlTransport {
         public var minimumTLSVersion = TLSVersion.v1_2
         /// The proxy.
         public var proxy = Proxy.environment
-        /// The path of a unix socket to which every connection goes, whatever host a URL names, and without a proxy; `nil` for TCP. At most
-        /// 107 bytes. The socket need not exist yet.
+        /// The path of a unix socket to which every connection goes, regardless of the URL's host, and without a proxy; `nil` for TCP. At
+        /// most 107 bytes. The socket need not exist yet.
         public var unixSocketPath: String?
         /// The local end of connections: the name of a network interface (`eth1`), or an IP address of this machine. `nil` for the
         /// system's choice.
@@ -44,7 +44,7 @@ extension CurlTransport {
         public var hostEntries: [HostEntry] = []
         /// The number of connections that are kept open for further requests. `nil` for a number that grows with the number of simultaneous
         /// requests; 0 closes each connection after its request. With fewer connections than simultaneous requests, many requests open a
-        /// new one. With a number, the transport uses a single thread, because each thread has connections of its own.
+        /// new one. With a number, the transport uses a single thread, because each thread has its own connections.
         public var maximumIdleConnections: Int?
 
         /// Makes settings that equal those of `CurlTransport()`.
@@ -79,7 +79,7 @@ extension CurlTransport {
             self.password = password
         }
 
-        /// A text without the key and the password.
+        /// A string without the key and the password.
         public var description: String { "a client certificate" }
     }
 
@@ -89,9 +89,9 @@ extension CurlTransport {
         /// `HTTPS_PROXY` for https; `all_proxy` or `ALL_PROXY` for both. `no_proxy` or `NO_PROXY` lists hosts without a proxy, separated by
         /// commas; `*` stands for all. A URL in them may contain credentials.
         case environment
-        /// No proxy, whatever the environment says.
+        /// No proxy, regardless of the environment.
         case direct
-        /// A proxy for every request, whatever the environment says.
+        /// A proxy for every request, regardless of the environment.
         ///
         /// The URL's scheme is `http`, `https`, `socks5` (the client looks names up) or `socks5h` (the proxy does). Its port is 80, 443 or
         /// 1080 if it names none. Credentials may also stand in the URL.

@@ -7,19 +7,19 @@ import CNessCurl
 /// 7.80, every request of a manager without another transport fails with `NessError.invalidRequest`, which names the version found. Events
 /// reach `receive` in the task that called `send`: a slow receiver slows the server down.
 ///
-/// Threads of the transport drive the exchanges. They start when they are needed, and end with the transport. There are at most as many as the
-/// machine has cores, and at most eight. An origin uses one thread for its first eight exchanges in flight, another one for the next eight,
-/// and so on. Where HTTP/2 may be used, it is a hundred instead of eight, because they fit on one connection. Each thread has connections of
-/// its own, but together the threads open no more connections to an origin than it had exchanges in flight. A thread without exchanges for two
-/// minutes closes its connections.
+/// Threads of the transport drive the exchanges. They start when they are needed, and end with the transport. There are at most as many as
+/// the machine has cores, and at most eight. An origin uses one thread for its first eight exchanges in flight, another one for the next
+/// eight, and so on. Where HTTP/2 may be used, it is a hundred instead of eight, because they fit on one connection. Each thread has
+/// separate connections, but together the threads open no more connections to an origin than it had exchanges in flight. A thread without
+/// exchanges for two minutes closes its connections.
 ///
 /// A body from a sequence or a file is read as the connection takes it. Without a known length it is sent in chunks over HTTP/1.1.
 ///
 /// A request that must not be sent twice is never repeated. libcurl would repeat it when a kept-alive connection turns out to be dead; this
 /// transport prevents that.
 ///
-/// Host names are looked up by the system's resolver, as `/etc/nsswitch.conf` sets it up, on at most 16 threads of the process. Simultaneous
-/// look-ups of a name are one. The system cannot end a look-up early: `shutdown()` does not wait for one that hangs.
+/// Host names are looked up by the system's resolver, as `/etc/nsswitch.conf` sets it up, on at most 16 threads of the process.
+/// Simultaneous look-ups of a name are one. The system cannot end a look-up early: `shutdown()` does not wait for one that hangs.
 ///
 /// When the process exits, the transport's threads stop before OpenSSL releases its memory. Requests in flight then do not end.
 ///
@@ -35,9 +35,9 @@ public final class CurlTransport: ControlledTransport {
 
     /// Makes a transport with options.
     ///
-    /// The options are checked at once: files are read, texts are parsed, and libcurl is asked for each feature. Only the first connection
-    /// can tell if a key fits its certificate, if an encrypted key has the right password, and if a proxy, a unix socket or an interface
-    /// exists.
+    /// The options are checked in this call: files are read, strings are parsed, and each feature of libcurl is tried. Only the first
+    /// connection can tell if a key fits its certificate, if an encrypted key has the right password, and if a proxy, a unix socket or an
+    /// interface exists.
     /// - Parameter configure: Changes the options. Runs during this call.
     /// - Throws: An error that names the option and the fault: a missing file, an invalid value, or a libcurl that lacks the feature.
     public init(_ configure: (inout Options) -> Void) throws {

@@ -5,9 +5,9 @@ import NessPromise
 
 /// Looks host names up with the system's resolver, for all transports of the process.
 ///
-/// A look-up blocks a thread until the system gives up, and nothing can end it earlier. libcurl uses a thread for each transfer, which stays
-/// behind when the transfer is dropped. Here simultaneous look-ups of a name share one thread, and at most 16 names are looked up at a time.
-/// The others wait in line.
+/// A look-up blocks a thread until the system gives up, and nothing can end it earlier. libcurl uses a thread for each transfer, which
+/// stays behind when the transfer is dropped. Here simultaneous look-ups of a name share one thread, and at most 16 names are looked up at
+/// a time. The others wait in line.
 final class NameResolver: Sendable {
     /// The reason why a name has no address.
     struct Failure: Error { let reason: String }
@@ -43,7 +43,7 @@ final class NameResolver: Sendable {
 
     /// Makes a resolver.
     /// - Parameters:
-    ///   - threadLimit: The most names that are looked up at once.
+    ///   - threadLimit: The largest number of concurrent look-ups.
     ///   - find: Looks a name up. It blocks its thread.
     init(threadLimit: Int, find: @escaping @Sendable (String) -> Result<[String], Failure> = NameResolver.addresses) {
         self.threadLimit = threadLimit
@@ -53,8 +53,8 @@ final class NameResolver: Sendable {
     /// Looks a name up.
     /// - Parameters:
     ///   - name: The name.
-    ///   - completion: Receives the addresses in the form that URLs have, IPv6 without brackets. Runs once, on any thread, unless `leave` is
-    ///     called before.
+    ///   - completion: Receives the addresses in the form that URLs have, IPv6 without brackets. Runs once, on any thread, unless `leave`
+    ///     is called before.
     /// - Returns: The ticket for `leave`.
     func lookUp(_ name: String, _ completion: @escaping Completion) -> Ticket {
         let (ticket, needsThread) = state.withLock { state in
@@ -70,7 +70,7 @@ final class NameResolver: Sendable {
         return ticket
     }
 
-    /// Leaves a look-up. A look-up that has not begun ends with its last caller.
+    /// Leaves a look-up. A look-up that has not started ends with its last caller.
     func leave(_ ticket: Ticket) {
         state.withLock { state in
             state.lookUps[ticket.name]?.completions[ticket.number] = nil
@@ -101,7 +101,7 @@ final class NameResolver: Sendable {
         for completion in completions { completion(result) }
     }
 
-    /// Ends the look-ups in line if no thread is left that would begin them.
+    /// Ends the look-ups in line if no thread is left that would start them.
     private func threadIsMissing() {
         let names = state.withLock { state in
             state.threadCount -= 1

@@ -3,7 +3,7 @@ import Foundation
 
 /// Checks certificates and keys in the text form of RFC 7468, which libcurl reads only when it opens a connection.
 enum PEMText {
-    /// A block between its BEGIN and END lines.
+    /// A block between its `BEGIN` and `END` lines.
     private struct Block {
         let label: Substring
         let lines: ArraySlice<Substring>

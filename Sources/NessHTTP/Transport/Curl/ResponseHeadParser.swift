@@ -54,7 +54,7 @@ struct ResponseHeadParser: Sendable {
             try Self.add(bytes, to: &headers)
             return nil
         }
-        if statusCode == 101 { throw Self.malformed("the server switched protocols unasked") }
+        if statusCode == 101 { throw Self.malformed("the server switched protocols, which was not requested") }
         let head = Head(statusCode: statusCode, headers: headers)
         self.statusCode = nil
         headers = HTTPHeaders()
@@ -108,7 +108,7 @@ struct ResponseHeadParser: Sendable {
             case let statusCode = digits.reduce(0, { 10 * $0 + Int($1 - UInt8(ascii: "0")) }), statusCode >= 100
         else {
             let text = String(decoding: line, as: UTF8.self)
-            throw malformed("the status line is not one of HTTP: \(String(text.prefix(40)).debugDescription)")
+            throw malformed("not an HTTP status line: \(String(text.prefix(40)).debugDescription)")
         }
         return statusCode
     }

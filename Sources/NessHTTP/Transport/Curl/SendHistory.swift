@@ -45,7 +45,7 @@ struct SendHistory: Sendable {
     /// Returns true if the request may be sent on the current connection.
     /// - Parameters:
     ///   - isFree: Checks that the connection carries no other request that might receive this one's response.
-    ///   - isStale: Checks whether the server has closed the connection or sent bytes on it unasked.
+    ///   - isStale: Checks whether the server has closed the connection or sent unsolicited bytes on it.
     mutating func maySend(ifFree isFree: () -> Bool = { true }, unless isStale: () -> Bool) -> Bool {
         if isSent || unprocessedCount > 1 {
             refusal = .resend
@@ -73,10 +73,10 @@ struct SendHistory: Sendable {
         unprocessedCount += 1
     }
 
-    /// Notes that the server has refused the expectation before a byte of the body was sent.
+    /// Notes that the server has rejected the expectation before a byte of the body was sent.
     mutating func refuseExpectation() { refusal = .expectation }
 
-    /// Returns true if the transfer is repeated on a connection of its own: the prevented send had not begun, or the request may be sent
+    /// Returns true if the transfer is repeated on a separate connection: the prevented send had not started, or the request may be sent
     /// twice, or the server wants it without an expectation.
     /// - Parameter hasHead: True if the head of the response has arrived.
     mutating func restarts(hasHead: Bool) -> Bool {
