@@ -12,6 +12,13 @@ let reasons: [String: String] = [
     "CPU while one request waits for a response": """
     The figure includes the cost of one request on a new connection.
     """,
+    "Memory of a GET that waits for a response over HTTP/1.1": """
+    libcurl's own memory is a part of it. The rest belongs to the caller's task, the call with its promise, and the engine.
+    """,
+    "Download of 1 GiB to a file": """
+    curl reads and writes in one thread. In Ness, one thread reads and another writes the file, so that a slow disk does not keep the
+    connection from being read. On two cores, both threads compete with the server.
+    """,
     "64 concurrent GETs over HTTP/2": ofHTTP2,
     "1,000 concurrent GETs over HTTP/2": ofHTTP2,
     "Gateway on Hummingbird, 64 connections": ofGateways,
