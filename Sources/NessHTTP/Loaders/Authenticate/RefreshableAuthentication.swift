@@ -185,10 +185,10 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 
     private func start(_ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion) {
-        let stopTimer = timeout.map { timeout in
-            clock.startTimer(after: timeout) { [weak running] in running?.end.drop(becauseOf: RunningRefresh.TimedOut()) }
-        }
         running.end.start { [self] in
+            let stopTimer = timeout.map { timeout in
+                clock.startTimer(after: timeout) { [weak running] in running?.end.drop(becauseOf: RunningRefresh.TimedOut()) }
+            }
             defer { stopTimer?() }
             let fresh = try await HandlerScope.with(running) { try await refresh(stale, occasion) }
             try Task.checkCancellation()
