@@ -27,14 +27,14 @@ import Testing
         #expect(try await match("/users/:id", "https://a/other/1") == nil)
     }
 
-    @Test("an encoded slash separates no segments and stays encoded", .covers("PMH-88"), arguments: ["%2F", "%2f"])
+    @Test("an encoded slash separates no segments", .covers("PMH-88"), arguments: ["%2F", "%2f"])
     func encodedSlash(slash: String) async throws {
-        #expect(try await match("/users/:id", "https://a/users/a\(slash)b") == "id=a%2Fb")
+        #expect(try await match("/users/:id", "https://a/users/a\(slash)b") == "id=a/b")
         #expect(try await match("/users/:id/:other", "https://a/users/a\(slash)b") == nil)
         #expect(try await match("/users/a/b", "https://a/users/a\(slash)b") == nil)
         #expect(try await match("/users/a%2Fb", "https://a/users/a\(slash)b") == "")
         #expect(try await match("/users/a%2Fb", "https://a/users/a%252Fb") == nil)
-        #expect(try await match("/files/*path", "https://a/files/a\(slash)b/c") == "path=a%2Fb/c")
+        #expect(try await match("/files/*path", "https://a/files/a\(slash)b/c") == "path=a/b/c")
     }
 
     @Test("bytes that are not UTF-8 stay percent-encoded")

@@ -91,9 +91,8 @@ public final class MockTransport: ControlledTransport {
     /// Adds a route whose replies a closure makes. If several routes match a request, the newest one is used.
     ///
     /// **Path.** A pattern is a path such as `users/:id/files/*path`. `:name` matches one segment. `*name` matches all remaining segments,
-    /// and also none. The handler finds the matched text in `pathParameters`, percent-decoded. An encoded slash in the URL separates no
-    /// segments, and stays `%2F` in the text. To match a segment that begins with `:` or `*` literally, write `%3A` or `%2A`. A lone `:` is
-    /// literal.
+    /// and also none. The handler finds the matched text in `pathParameters`, percent-decoded. An encoded slash (`%2F`) in the URL separates
+    /// no segments. To match a segment that begins with `:` or `*` literally, write `%3A` or `%2A`. A lone `:` is literal.
     ///
     /// **Base URL.** A pattern without a leading slash, such as `users/1`, is relative to the base URL of the manager that sends the
     /// request. It matches the request of `ness.get("users/1")`, and an absolute URL that is the same. It matches neither another origin

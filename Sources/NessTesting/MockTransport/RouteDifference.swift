@@ -42,7 +42,7 @@ extension RoutePattern {
         return differences
     }
 
-    private func pathDifference(from segments: [PathSegment], hiding redactor: Redactor) -> RouteDifference? {
+    private func pathDifference(from segments: [String], hiding redactor: Redactor) -> RouteDifference? {
         var fixed = pieces[...]
         var hasRest = false
         if case .rest = fixed.last {
@@ -51,7 +51,7 @@ extension RoutePattern {
         }
         let row = EditDistance.row(from: fixed, to: segments[...], gap: RouteDifference.segmentCost) { piece, segment in
             guard case .literal(let expected) = piece, expected != segment else { return 0 }
-            return EditDistance.areAlike(expected.value, segment.value) ? 1 : RouteDifference.segmentCost
+            return EditDistance.areAlike(expected, segment) ? 1 : RouteDifference.segmentCost
         }
         // The last piece takes the segments that are left.
         guard let cost = hasRest ? row.min() : row.last else { return nil }
@@ -69,8 +69,8 @@ extension RoutePattern {
         return RouteDifference(cost: cost, reason: reasons.joined(separator: " and "))
     }
 
-    private static func shown(_ segment: PathSegment, _ redactor: Redactor) -> String {
-        let text = redactor.redacted(urlText: segment.value)
+    private static func shown(_ segment: String, _ redactor: Redactor) -> String {
+        let text = redactor.redacted(urlText: segment)
         return text.count > 60 ? "\(text.prefix(60))…" : text
     }
 }

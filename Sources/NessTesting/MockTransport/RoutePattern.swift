@@ -5,7 +5,7 @@ import NessHTTP
 struct RoutePattern: Sendable {
     /// One segment of a pattern's path.
     enum Piece: Sendable {
-        case literal(PathSegment)
+        case literal(String)
         case one(String)
         /// All remaining segments. It is always the last piece.
         case rest(String?)
@@ -16,7 +16,7 @@ struct RoutePattern: Sendable {
     private var port: String?
     /// True if the path is below the manager's base URL: it has neither a host nor a leading slash.
     let isRelative: Bool
-    /// The segments of the path.
+    /// The segments of the path, percent-decoded each on its own: an encoded slash separates no segments.
     let pieces: [Piece]
     /// The pairs that a request's query must contain.
     let query: [ReceivedRequest.Item]
@@ -60,7 +60,7 @@ struct RoutePattern: Sendable {
                 guard index == segments.count - 1 else { throw invalid("nothing can follow \"\(segment)\"") }
                 guard names.insert(name).inserted else { throw invalid("\"\(name)\" occurs twice") }
                 return .rest(name.isEmpty ? nil : name)
-            default: return .literal(PathSegment(segment))
+            default: return .literal(PercentEncoding.decode(segment))
             }
         }
     }
@@ -73,7 +73,7 @@ struct RoutePattern: Sendable {
     }
 
     /// Returns the text that each placeholder matches in segments of a path; `nil` if they do not match.
-    func match(_ segments: ArraySlice<PathSegment>) -> [String: String]? {
+    func match(_ segments: ArraySlice<String>) -> [String: String]? {
         var left = segments
         var parameters: [String: String] = [:]
         for piece in pieces {
@@ -81,9 +81,9 @@ struct RoutePattern: Sendable {
             case .literal(let expected): guard left.popFirst() == expected else { return nil }
             case .one(let name):
                 guard let segment = left.popFirst() else { return nil }
-                parameters[name] = segment.value
+                parameters[name] = segment
             case .rest(let name):
-                if let name { parameters[name] = left.map(\.value).joined(separator: "/") }
+                if let name { parameters[name] = left.joined(separator: "/") }
                 left = []
             }
         }
@@ -108,24 +108,4 @@ struct RoutePattern: Sendable {
     static func items(of query: Substring) -> [ReceivedRequest.Item] {
         ReceivedRequest(method: .get, target: "/?\(query)").queryItems
     }
-}
-
-/// One segment of a URL's path, percent-decoded for comparison.
-///
-/// An encoded slash is not a separator. The strings before and after it are stored separately, so a decoded `%252F` cannot be mistaken for
-/// it.
-struct PathSegment: Hashable, Sendable {
-    private let parts: [String]
-
-    /// Reads a segment.
-    /// - Parameter encoded: The segment, as written in the path.
-    init(_ encoded: Substring) {
-        parts = encoded.replacing("%2f", with: "%2F").split(separator: "%2F", omittingEmptySubsequences: false).map(PercentEncoding.decode)
-    }
-
-    /// Returns the segments of a path without empty ones, which come from doubled slashes or a slash at the end.
-    static func all(of path: Substring) -> [PathSegment] { path.split(separator: "/").map(PathSegment.init) }
-
-    /// The decoded text. It contains no slash, because an encoded slash stays `%2F`.
-    var value: String { parts.joined(separator: "%2F") }
 }

@@ -23,7 +23,16 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     private struct State: Sendable {
         var credential: Credential
         var generation = 0
+        /// True if the credential comes from a refresh that has not failed. A request that waited for it is sent, even if `isStale` is true:
+        /// a server whose new credentials are stale from the start must not keep requests from being sent.
+        var isRefreshed = false
         var refresh: RunningRefresh?
+
+        mutating func set(_ new: Credential, isRefreshed: Bool) {
+            credential = new
+            generation += 1
+            self.isRefreshed = isRefreshed
+        }
     }
 
     private let state: Lock<State>
@@ -93,14 +102,12 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         get { state.withLock { $0.credential } }
         set {
             // The old credential is released outside the lock.
+            let isInsideRefresh = RunningRefresh.surrounds(self)
             let (_, outdated) = state.withLock { state in
-                defer {
-                    state.credential = newValue
-                    state.generation += 1
-                }
+                defer { state.set(newValue, isRefreshed: isInsideRefresh) }
                 return (state.credential, state.refresh)
             }
-            guard let outdated, !RunningRefresh.surrounds(self) else { return }
+            guard let outdated, !isInsideRefresh else { return }
             outdated.end.drop(becauseOf: RunningRefresh.Abandoned())
         }
     }
@@ -117,22 +124,23 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   never end, because the refresh of another authentication waits for this one and makes this request.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
         if RunningRefresh.surrounds(self) { return request }
-        var (credential, generation) = state.withLock { ($0.credential, $0.generation) }
-        // Once: a server whose new credentials are stale from the start must not keep requests from being sent.
         let circumstances = AuthenticationCircumstances.current
-        if let isStale, circumstances?.isRenewed != true, isStale(credential) {
+        var current = state.withLock { $0 }
+        var hasWaited = circumstances?.isRenewed == true
+        while let isStale, !(hasWaited && current.isRefreshed), isStale(current.credential) {
             let occasion = Occasion(request: request, response: nil, manager: circumstances?.manager)
             do {
-                try await waitForCredential(newerThan: generation, occasion)
+                try await waitForCredential(newerThan: current.generation, occasion)
             } catch {
                 circumstances?.call.makeFinal()
                 throw error
             }
-            (credential, generation) = state.withLock { ($0.credential, $0.generation) }
+            hasWaited = true
+            current = state.withLock { $0 }
         }
         var request = request
-        request.headers.merge(apply(credential))
-        request[CredentialGeneration.self] = generation
+        request.headers.merge(apply(current.credential))
+        request[CredentialGeneration.self] = current.generation
         return request
     }
 
@@ -150,8 +158,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     private func waitForCredential(newerThan generation: Int, _ occasion: Occasion) async throws {
         while true {
             let (refresh, stale): (RunningRefresh?, (Credential, Int)?) = state.withLock { state in
-                if state.generation > generation { return (nil, nil) }
+                // A refresh that has set a credential may still fail.
                 if let running = state.refresh, running.isLive { return (running, nil) }
+                if state.generation > generation { return (nil, nil) }
                 let refresh = RunningRefresh(of: self)
                 state.refresh = refresh
                 return (refresh, (state.credential, state.generation))
@@ -190,13 +199,16 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 clock.startTimer(after: timeout) { [weak running] in running?.end.drop(becauseOf: RunningRefresh.TimedOut()) }
             }
             defer { stopTimer?() }
-            let fresh = try await HandlerScope.with(running) { try await refresh(stale, occasion) }
-            try Task.checkCancellation()
-            state.withLock { state in
-                // A credential that was set during the refresh, for example by a login, is newer.
-                guard state.generation == generation else { return }
-                state.credential = fresh
-                state.generation += 1
+            do {
+                let fresh = try await HandlerScope.with(running) { try await refresh(stale, occasion) }
+                try Task.checkCancellation()
+                state.withLock { state in
+                    // A credential that was set during the refresh, for example by a login, is newer.
+                    if state.generation == generation { state.set(fresh, isRefreshed: true) }
+                }
+            } catch {
+                state.withLock { $0.isRefreshed = false }
+                throw error
             }
         }
     }

@@ -154,6 +154,26 @@ import Testing
         never.open()
     }
 
+    @Test("a sign-out while requests wait for a renewal fails them; none is sent without a credential", arguments: [true, false])
+    func signOut(isOutside: Bool) async throws {
+        let session = Lock<Authentication?>(nil), asked = TestGate(), never = TestGate()
+        let authentication = Self.authentication(Token(text: "old")) { stale, _ in
+            guard stale.text == "old" else { throw Rejected() }
+            asked.open()
+            if isOutside { await never.wait() } else { session.withLock { $0 }?.credential = Token(text: "", isOld: true) }
+            throw Rejected()
+        }
+        session.withLock { $0 = authentication }
+        let rig = Rig(onUnmatched: .reply(.status(401))) { $0.authentication = authentication }
+        let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
+        await asked.wait()
+        if isOutside { authentication.credential = Token(text: "", isOld: true) }
+        for promise in promises { await #expect(throws: Rejected()) { _ = try await promise.value } }
+        #expect(rig.mock.requests.allSatisfy { $0.headers["Authorization"] == "old" })
+        never.open()
+        session.withLock { $0 = nil }
+    }
+
     @Test("dropping the only waiting request ends the renewal")
     func dropped() async throws {
         let asked = TestGate(), ended = TestGate()
