@@ -17,7 +17,10 @@ extension Pipeline {
         do {
             try begin(hop, request)
             var response = try await send(request, hop)
-            if response.isStaleTimeout(of: request) { response = try await send(request, hop) }
+            if response.isStaleTimeout(of: request) {
+                try hop.beginAgain()
+                response = try await send(request, hop)
+            }
             hop.reportToBreaker(response.statusCode >= 500 ? .failed : .worked)
             return response
         } catch {

@@ -84,6 +84,19 @@ final class Hop: Sendable {
         if let error = state.withLock({ $0.stopError }) { throw error }
     }
 
+    /// Starts the timer anew for a request that is sent again.
+    /// - Throws: The error with which the request was stopped.
+    func beginAgain() throws {
+        let now = clock.elapsed()
+        // The closure is released outside the lock.
+        let (error, _) = state.withLock { state in
+            defer { (state.lastActivity, state.hasHead, state.end) = (now, false, nil) }
+            return (state.stopError, state.end)
+        }
+        if let error { throw error }
+        checkIdleness(at: now)
+    }
+
     /// Ends the watch, because the request has ended. The slots become free when no connection uses them.
     func finish() {
         exchange.remove(self)

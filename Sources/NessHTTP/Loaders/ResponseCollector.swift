@@ -197,11 +197,7 @@ final class ResponseCollector: PartialResponse {
     /// The length that the body must have. `nil` if the header does not determine it.
     private func contentLength(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
         let hasNoBody = request.method == .head || statusCode == 204 || statusCode == 304 || statusCode < 200
-        guard !hasNoBody, !headers.contains(HeaderName.transferEncoding) else { return nil }
-        guard let text = headers[HeaderName.contentLength] else { return nil }
-        guard let length = HeaderFieldValue.length(text) else {
-            throw TransportError(.malformedResponse, "the Content-Length is not a number")
-        }
+        guard !hasNoBody, case .length(let length) = try headers.bodyFraming() else { return nil }
         // The count is of decoded bytes, but Content-Length is the encoded length.
         return ContentCoding.isRemoved(from: statusCode, headers, of: request) ? nil : length
     }

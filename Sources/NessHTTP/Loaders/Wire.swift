@@ -73,9 +73,15 @@ final class Wire: Sendable {
         defer { hop.exchange.setPartialResponse(nil) }
         do {
             try await (context.transport?.controlled ?? controlled).send(sent, under: hop) { event in try await collector.receive(event) }
-            return try collector.finish()
+            let response = try collector.finish()
+            if !request.method.isSafe, !context.isSide, response.mayFollowAction { hop.exchange.noteAction() }
+            return response
         } catch {
-            throw collector.refusal ?? Self.failure(error, of: request, in: context, after: collector.response)
+            let failure = collector.refusal ?? Self.failure(error, of: request, in: context, after: collector.response)
+            if !request.method.isSafe, !context.isSide, (failure as? NessError)?.mayHaveReachedServer != false {
+                hop.exchange.noteAction()
+            }
+            throw failure
         }
     }
 
@@ -114,4 +120,9 @@ final class Wire: Sendable {
         default: error
         }
     }
+}
+
+extension HTTPResponse {
+    /// False if the server certainly has not acted on the request: it redirected the request as it is, or rejected the credential.
+    fileprivate var mayFollowAction: Bool { ![307, 308, 401].contains(statusCode) }
 }

@@ -30,6 +30,7 @@ final class Call: Sendable {
         fileprivate var isFinal = false
         fileprivate var isAuthenticated = false
         fileprivate var renewals = CredentialRenewals()
+        fileprivate var firstAction: Int?
         /// The response that the call ended with.
         fileprivate var response: HTTPResponse?
         fileprivate var isDropped = false
@@ -307,6 +308,17 @@ final class Call: Sendable {
 
     /// The part of the response that has arrived, as this caller may see it; `nil` before the head.
     var responseSoFar: HTTPResponse? { state.withLock { $0.partial }?.response.map { CallContext(self).shown($0) } }
+
+    // MARK: the server's actions
+
+    /// True if a server may have acted on the request in some attempt, even if the last attempt failed before it reached a server.
+    var mayHaveActed: Bool { state.withLock { $0.firstAction != nil } }
+
+    /// Notes that a server may have acted on the request in an attempt.
+    func noteAction(inAttempt number: Int) { state.withLock { $0.firstAction = $0.firstAction ?? number } }
+
+    /// Notes that the server said that it has not processed the request of an attempt.
+    func noteRefusal(inAttempt number: Int) { state.withLock { if $0.firstAction == number { $0.firstAction = nil } } }
 
     // MARK: the credential
 

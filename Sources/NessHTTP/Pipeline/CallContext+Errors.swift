@@ -57,6 +57,7 @@ extension CallContext {
         context.request = request
         context.response = context.response.map { shown($0) }
         context.attempts = call.attempts
+        if call.mayHaveActed { context.followsAction = true }
         // A caller who sends such a request again may cause its effect twice, so the reason warns of it.
         if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent, !context.reason.hasSuffix(Self.mayHaveActed) {
             context.reason += Self.mayHaveActed
@@ -74,7 +75,10 @@ extension CallContext {
     func shown(_ response: HTTPResponse, insteadOf sent: (theirs: HTTPRequest, mine: HTTPRequest)? = nil) -> HTTPResponse {
         if response.request.id == request.id { return response }
         var shown = response
-        if let sent, response.request.isIdentical(to: sent.theirs) {
+        // With a `duplicateIdentifier`, another URL or method may have been sent. The cache must not take the response for this one's.
+        if let sent, response.request.isIdentical(to: sent.theirs), sent.mine.method == sent.theirs.method,
+            sent.mine.url == sent.theirs.url
+        {
             shown.request = sent.mine
         } else {
             shown.request = response.request.shown(to: request)

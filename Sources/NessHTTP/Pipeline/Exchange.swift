@@ -87,6 +87,7 @@ final class Exchange: Sendable {
         fileprivate var runner: Call?
         fileprivate var isStopped = false
         fileprivate var partial: (any PartialResponse)?
+        fileprivate var mayHaveActed = false
     }
 
     /// The request of the first caller.
@@ -286,6 +287,12 @@ final class Exchange: Sendable {
         // The caller keeps the object alive, so it is not released under the lock.
         state.withLock { $0.hops.removeAll { $0 === hop } }
     }
+
+    /// True if a server may have acted on a request of the exchange, such as a POST that was answered with a 303.
+    var mayHaveActed: Bool { state.withLock { $0.mayHaveActed } }
+
+    /// Notes that a server may have acted on a request.
+    func noteAction() { state.withLock { $0.mayHaveActed = true } }
 
     /// Sets the source of the partial response, while a request is on the wire.
     func setPartialResponse(_ source: (any PartialResponse)?) {

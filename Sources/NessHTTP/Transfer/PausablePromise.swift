@@ -7,13 +7,15 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
     /// A Boolean value that indicates whether the download is paused.
     public var isPaused: Bool { !isCompleted && call.isPaused }
 
-    /// Closes the connection and keeps the received bytes. Has no effect on a download that is paused or has ended. Callable at any time
-    /// from any thread.
+    /// Closes the connection and keeps the received bytes. Callable at any time from any thread.
+    ///
+    /// Has no effect on a download that is paused or has ended, or whose request is not idempotent, such as a POST: a resume would send the
+    /// request again. To pause a POST, declare it repeatable with `set(isIdempotent: true)`.
     ///
     /// The request continues when it is resumed. The time of the pause counts neither for its timeout nor for its deadline. Observers are
     /// notified of the pause (`RequestObserver.requestDidPause(_:)`).
     public func pause() {
-        if !isCompleted { call.pause() }
+        if !isCompleted, call.request.isIdempotent { call.pause() }
     }
 
     /// Resumes a paused download. Callable at any time from any thread.
@@ -26,7 +28,7 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
     }
 
     override func addControls(to progress: Progress) {
-        progress.isPausable = true
+        progress.isPausable = call.request.isIdempotent
         progress.pausingHandler = { [weak self] in self?.pause() }
         progress.resumingHandler = { [weak self] in _ = self?.resume() }
     }

@@ -185,4 +185,27 @@ import Testing
         #expect(error?.kind == .cannotConnect)
         #expect(error?.context.reason.contains("may have acted") == false)
     }
+
+    @Test("a request that is sent again after a 408 times out", arguments: [false, true], [false, true])
+    func silenceAfter408(isDownload: Bool, hasLoader: Bool) async throws {
+        let clock = ManualClock()
+        try await serving(script: { connection in
+            connection.number == 1 ? [.receiveRequest, .send(Self.timeoutAnswer), .close] : [.receiveRequest, .stall]
+        }) { server in
+            let ness = Ness {
+                $0.clock = clock
+                if hasLoader { $0.insert(.modifyRequest { _ in }, at: .exchange) }
+            }
+            try await withFolder { folder in
+                let request = ness.httpRequest(withUrl: server.url).set(timeout: .seconds(60), firstByteTimeout: .seconds(5))
+                let promise: Promise<Void> =
+                    isDownload
+                    ? request.downloadRequest(forSavedLocation: folder.appending(path: "a")).then { _ in }
+                    : request.dataRequest().then { _ in }
+                await server.waitUntil { $0.requestCount == 2 }
+                clock.advance(by: .seconds(5))
+                #expect(await promise.nessError()?.kind == .timedOut)
+            }
+        }
+    }
 }

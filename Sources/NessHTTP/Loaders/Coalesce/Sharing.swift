@@ -16,7 +16,10 @@ extension Pipeline {
                 outcome = await run(member.exchange)
             }
             context.call.setPartialResponse(nil)
-            if !context.isSide { try context.call.leaveExchange() }
+            if !context.isSide {
+                if !request.method.isSafe, member.exchange.mayHaveActed { context.call.noteAction(inAttempt: context.attempt) }
+                try context.call.leaveExchange()
+            }
             if let response = try Self.judge(outcome, of: member.exchange, for: request, in: context) { return response }
         }
     }
@@ -90,9 +93,10 @@ extension Pipeline {
     /// True if the exchange needs a separate task, because the caller may have to continue before the exchange ends: other callers still
     /// wait for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
+        if context.policies.kind == .download { return true }
         guard isShared || !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request, in: context) else { return false }
         return loaders.areAboveSharing || context.call.policies.additions?.loaders.areAboveSharing == true || control(of: context) != nil
-            || cache != nil || context.policies.kind == .download
+            || cache != nil
     }
 
     // MARK: the outcome

@@ -102,7 +102,7 @@ final class DownloadSink: BodySink {
         }
         // Without a range in the request, `beginPart` rejects it.
         if response.statusCode == 206, case .part = requested { throw RangeMismatch() }
-        guard headers.contains(HeaderName.contentLength) || headers.contains(HeaderName.transferEncoding) else {
+        guard try headers.bodyFraming() != .connection else {
             throw TransportError(.malformedResponse, "the server compressed the file (\(coding)), and its end can't be detected")
         }
         state.withLock { $0.isUnpacked = true }
@@ -145,7 +145,10 @@ final class DownloadSink: BodySink {
             state.left = length
             return state.generation
         }
-        let record = file.record
+        let (record, current) = file.present
+        guard generation == current else { throw CancellationError() }
+        // A loader may have sent the request before, and a part of the bytes may have been written.
+        guard record.spans.indices.contains(span), record.spans[span].next == start else { throw RangeMismatch() }
         if let validator = record.validator {
             // Bytes of another version must not be mixed in.
             if PartialRecord.isOther(response, than: validator) { throw RangeMismatch() }
@@ -200,9 +203,9 @@ extension HTTPResponse {
         return whole
     }
 
-    /// The length that the head announces. `nil` with a transfer coding, which determines the length itself.
+    /// The length that the head announces; `nil` if there is none, or if chunks determine it.
     fileprivate var contentLength: Int64? {
-        headers.contains(HeaderName.transferEncoding) ? nil : headers[HeaderName.contentLength].flatMap(HeaderFieldValue.length)
+        if case .length(let length)? = try? headers.bodyFraming() { length } else { nil }
     }
 
     fileprivate var suggestedFileName: String? { headers[HeaderName.contentDisposition].flatMap(ContentDisposition.fileName) }

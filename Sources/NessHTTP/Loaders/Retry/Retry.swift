@@ -23,6 +23,7 @@ extension Pipeline {
         guard let control = control(for: failed, in: context) else { return nil }
         let decision = await control.shouldRetry(failed)
         if decision == .noRetry || Task.isCancelled { return nil }
+        if failed.isRefused(by: control) { context.call.noteRefusal(inAttempt: failed.number) }
         guard case .retryAfter(let seconds) = decision, seconds > 0 else { return .zero }
         return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
     }
@@ -121,7 +122,7 @@ extension FailedAttempt {
             if failure?.kind == .validation, response?.statusCode == 401, call.isAuthenticated { return nil }
             self.init(
                 request: request, response: response, error: error, number: context.attempt, elapsed: call.clock.elapsed() - start,
-                mayHaveReachedServer: failure?.mayHaveReachedServer ?? true)
+                mayHaveReachedServer: call.mayHaveActed || failure?.mayHaveReachedServer ?? true)
         }
     }
 }

@@ -62,6 +62,8 @@ public enum NessError: Error, Sendable {
         package var isUnsent = false
         /// True if a part of an invalid request was sent, such as the start of a body.
         package var isPartlySent = false
+        /// True if a server may have acted on the request before this error, such as on a POST that it redirected to a GET.
+        package var followsAction = false
 
         /// A mirror without the underlying error, which may show a URL with its secrets.
         public var customMirror: Mirror {
@@ -195,9 +197,10 @@ public enum NessError: Error, Sendable {
         }
     }
 
-    /// False only if the server certainly has not seen the request: it was not sent, or no connection was established.
+    /// False only if the server certainly has not seen the request: no attempt sent it, or no connection was established.
     public var mayHaveReachedServer: Bool {
-        switch kind {
+        if context.followsAction { return true }
+        return switch kind {
         case .offline, .cannotConnect, .tls, .circuitOpen: false
         case .invalidRequest: context.isPartlySent
         case .connectionLost: !context.isUnsent

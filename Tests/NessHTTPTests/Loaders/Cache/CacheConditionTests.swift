@@ -150,7 +150,7 @@ import Testing
         ]
         rig.mock.on(.get, "/x") { _ in
             var headers = Self.fresh
-            for name in names { headers.add("1", for: name) }
+            for name in names { headers.add(name == "Transfer-Encoding" ? "chunked" : "1", for: name) }
             headers["Connection"] = "x-hop, X-OTHER-HOP"
             return .text("1", headers: headers)
         }

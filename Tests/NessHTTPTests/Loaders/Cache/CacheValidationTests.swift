@@ -344,4 +344,31 @@ import Testing
             #expect(try await rig.get().text == "2")
         }
     }
+
+    @Test("a response that another URL or method sent under one duplicate identifier is not stored for this one")
+    func sharedIdentifier() async throws {
+        struct Begun: RequestObserver {
+            let count = Tally()
+            func requestDidBeginExchange(_ request: HTTPRequest) { count.enter() }
+        }
+        for method in [HTTPMethod.get, .head] {
+            let begun = Begun()
+            let rig = CacheRig { $0.observers = [begun] }
+            let go = TestGate(), arrived = TestGate(), path = method == .get ? "/a" : "/b"
+            rig.mock.on(method, path) { _ in
+                arrived.open()
+                await go.wait()
+                return .text("first", headers: ["Cache-Control": "max-age=600"])
+            }
+            rig.mock.on(.get, "/b") { _ in .text("b") }
+            let first = rig.ness.httpRequest(method, withUrl: path).set(duplicateIdentifier: "i").dataRequest()
+            await arrived.wait()
+            let joined = rig.ness.get("b").set(duplicateIdentifier: "i").dataRequest()
+            await begun.count.wait(for: 2)
+            go.open()
+            _ = try await first.value
+            _ = try await joined.value
+            #expect(try await rig.get("b").text == "b")
+        }
+    }
 }

@@ -355,4 +355,18 @@ import Testing
             #expect(rig.ranges.last == "bytes=1000-299999" && rig.folder.entries == [file.lastPathComponent])
         }
     }
+
+    @Test("a body that is cut off under another transfer coding is an error and does not replace a file", arguments: ["identity", "gzip"])
+    func cutUnderTransferCoding(coding: String) async throws {
+        let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nTransfer-Encoding: \(coding)\r\nContent-Length: 1000\r\n\r\n"
+        try await withDownloads { _, _ in
+            .script([.send(head), .sendData(Data(repeating: 66, count: 400)), .close])
+        } _: { rig in
+            try Data("old".utf8).write(to: rig.file)
+            for kind in [await rig.start().nessError()?.kind, await rig.ness.get("a").dataRequest().nessError()?.kind] {
+                #expect(kind == (coding == "identity" ? .truncated : .malformedResponse))
+            }
+            #expect(rig.saved == Data("old".utf8))
+        }
+    }
 }

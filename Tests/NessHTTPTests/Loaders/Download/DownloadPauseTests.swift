@@ -296,4 +296,40 @@ import Testing
             #expect(rig.saved == content && rig.folder.entries == ["a.bin"])
         }
     }
+
+    @Test("a download that shares no exchange can be paused and resumed", arguments: [true, false])
+    func unshared(byHandler: Bool) async throws {
+        try await withDownloads(Self.stalling) {
+            if byHandler { $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately }
+        } _: { rig in
+            var request = rig.ness.httpRequest(withUrl: "a")
+            if !byHandler { request = request.set(redirects: .decide { _ in .follow }) }
+            let promise = request.downloadRequest(forSavedLocation: rig.file)
+            await rig.wait(for: 100_000, of: promise)
+            promise.pause()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            #expect(promise.resume() == .resumed)
+            _ = try await promise.value
+            #expect(rig.saved == Self.content && rig.ranges == [nil, "bytes=100000-299999"])
+        }
+    }
+
+    @Test("a pause has no effect on a POST, which a resume would send again, unless it is declared idempotent", arguments: [true, false])
+    func post(isMarked: Bool) async throws {
+        let go = TestGate()
+        try await withDownloads { number, _ in
+            number > 1 ? .data(Self.content) : Reply.data(Self.content).cut(after: 100_000, then: .wait(go))
+        } _: { rig in
+            var request = rig.ness.httpRequest(.post, withUrl: "a")
+            if isMarked { request = request.set(isIdempotent: true) }
+            let promise = request.downloadRequest(forSavedLocation: rig.file)
+            await rig.wait(for: 100_000, of: promise)
+            promise.pause()
+            #expect(promise.isPaused == isMarked)
+            #expect(promise.resume() == .resumed)
+            go.open()
+            _ = await promise.settled
+            #expect(rig.server.requestCount == (isMarked ? 2 : 1))
+        }
+    }
 }

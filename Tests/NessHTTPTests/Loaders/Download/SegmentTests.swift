@@ -194,4 +194,37 @@ import Testing
             #expect(seen.entries.allSatisfy { $0.totalBytes == nil || $0.totalBytes == 400_000 })
         }
     }
+
+    @Test("a loader that sends a range twice does not add its bytes twice", arguments: [1, 2])
+    func twice(segments: Int) async throws {
+        let server = FileServer(content: Self.content), sent = Tally()
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } configure: {
+            $0.insert(.followUp(atMost: 1) { _ in sent.enter() == 0 ? .retry : .accept }, at: .exchange)
+        } _: { rig in
+            _ = try await rig.start(segments: segments).value
+            #expect(rig.saved == Self.content)
+        }
+    }
+
+    @Test("a range that a loader repeats after an error leaves a partial file that a later run completes correctly")
+    func repeatedAfterError() async throws {
+        struct Repeat: HTTPLoader {
+            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+                do { return try await next(request) } catch { return try await next(request) }
+            }
+        }
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            let reply = server.reply(to: request)
+            return number <= 3 ? reply.cut(after: 100_000, then: .close) : reply
+        } configure: {
+            $0.insert(Repeat(), at: .exchange)
+        } _: { rig in
+            _ = try? await rig.start().value
+            _ = try await rig.start().value
+            #expect(rig.saved == Self.content)
+        }
+    }
 }

@@ -112,4 +112,51 @@ import Testing
             #expect(rig.mock.requests.count == count)
         }
     }
+
+    @Test("a POST on which the server may have acted is not sent again because a request after it failed unsent")
+    func actedBeforeRedirect() async throws {
+        for (status, reply, count) in [(303, Reply.failure(.offline), 1), (302, .failure(.cannotConnect), 1), (307, .failure(.offline), 4)]
+        {
+            let rig = Rig { $0.retryControl = BackoffRetryControl(maxRetryCount: 3) }
+            rig.mock.on(.post, "orders") { _ in .status(status, headers: ["Location": "https://other.test/receipt"]) }
+            rig.mock.on(nil, "https://other.test/receipt") { _ in reply }
+            let error = await rig.ness.post("orders").set(stringBody: "order").dataRequest().nessError()
+            #expect(rig.mock.requests.filter { $0.url.path == "/orders" }.count == count, "\(status)")
+            #expect(error?.mayHaveReachedServer == (count == 1), "\(status)")
+        }
+    }
+
+    @Test("a POST is not sent again because a loader's own request after it failed unsent", arguments: [0, 1, 2])
+    func actedBeforeSideRequest(place: Int) async throws {
+        struct Audit: HTTPLoader {
+            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+                let response = try await next(request)
+                _ = try await next(HTTPRequest(url: #require(URL(string: "https://audit.test/"))))
+                return response
+            }
+        }
+        let rig = Rig {
+            $0.retryControl = BackoffRetryControl(maxRetryCount: 3)
+            $0.insert(Audit(), at: [.attempt, .authenticated, .exchange][place])
+        }
+        rig.mock.on(.post, "orders") { _ in .status(201) }
+        rig.mock.on(.get, "https://audit.test/") { _ in .failure(.cannotConnect) }
+        #expect(await rig.ness.post("orders").set(stringBody: "order").dataRequest().nessError()?.kind == .cannotConnect)
+        #expect(rig.mock.requests.filter { $0.method == .post }.count == 1)
+    }
+
+    @Test("after an attempt that the server did not process, a POST that could not be sent is sent again")
+    func unsentAfterRefusal() async throws {
+        let rig = Rig { $0.retryControl = BackoffRetryControl(maxRetryCount: 3, repeatsRefused: [503]) }
+        rig.mock.on(.post, "orders", replies: [.status(503), .failure(.cannotConnect), .status(201)])
+        #expect(try await rig.ness.post("orders").dataRequest().value.message.statusCode == 201)
+    }
+
+    @Test("an error says that the server may have seen the request if an earlier attempt reached it")
+    func seenInEarlierAttempt() async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "orders", replies: [.failure(.connectionLost), .failure(.cannotConnect)])
+        let error = await rig.ness.post("orders").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).nessError()
+        #expect(error?.kind == .cannotConnect && error?.mayHaveReachedServer == true)
+    }
 }
