@@ -84,7 +84,7 @@ final class Hop: Sendable {
         if let error = state.withLock({ $0.stopError }) { throw error }
     }
 
-    /// Starts the timer anew for a request that is sent again.
+    /// Restarts the idle timer for a request that is sent again.
     /// - Throws: The error with which the request was stopped.
     func beginAgain() throws {
         let now = clock.elapsed()

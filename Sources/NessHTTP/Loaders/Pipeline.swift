@@ -23,7 +23,6 @@ final class Pipeline: Sendable {
     let coalesce: Coalesce
 
     // The steps of an exchange.
-    let destinations = DownloadDestinations()
     let breaker: CircuitBreaker?
     let throttle: Throttle?
     let hosts: Limiter<ParsedURL.Origin>

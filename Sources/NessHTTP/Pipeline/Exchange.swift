@@ -288,7 +288,7 @@ final class Exchange: Sendable {
         state.withLock { $0.hops.removeAll { $0 === hop } }
     }
 
-    /// True if a server may have acted on a request of the exchange, such as a POST that was answered with a 303.
+    /// True if a server may have acted on a request of the exchange, such as a POST that led to a 303.
     var mayHaveActed: Bool { state.withLock { $0.mayHaveActed } }
 
     /// Notes that a server may have acted on a request.

@@ -133,9 +133,8 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
                 guard left > .zero else { throw timedOut("the deadline has passed") }
                 request = request.set(deadline: left)
             }
-            if let id = parser.lastEventID, !id.isEmpty {
-                request = request.set(.appendAndOverwriteSameKey, headers: [HeaderName.lastEventID: id])
-            }
+            // An empty identifier takes back the last one, even if the caller's request has it.
+            if let id = parser.lastEventID { request = request.set(header: HeaderName.lastEventID, to: id.isEmpty ? nil : id) }
             let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] policies in
                 if let parseError { policies.parseError = parseError }
             }.value

@@ -112,6 +112,14 @@ import Testing
         #expect(rig.clock.sleeps == [.milliseconds(700), .milliseconds(700), .milliseconds(700)])
     }
 
+    @Test("an empty identifier takes back that of the caller's request")
+    func itForgetsTheIdentifier() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/x", replies: [.text("id:\ndata: a\n\n", headers: Self.type), .status(204)])
+        for try await _ in rig.ness.get("x").set(header: "Last-Event-ID", to: "77").serverSentEvents() {}
+        #expect(rig.mock.requests.map { $0.headers["Last-Event-ID"] } == ["77", nil])
+    }
+
     @Test("an event stream fails if the response is not an event stream") func itFailsWhereTheAnswerIsSomethingElse() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("data: a\n\n", headers: Self.type), .status(500)])

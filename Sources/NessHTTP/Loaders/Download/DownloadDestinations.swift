@@ -1,6 +1,6 @@
 import NessLock
 
-/// The partial files that a manager's downloads use.
+/// The partial files that the downloads of this process use.
 ///
 /// Two downloads never share a file. A download waits for another one of the same source, or for one that was just dropped. Otherwise it
 /// fails. A download that is paused, or that waits for a retry, keeps its file. Downloads that wait for one file get it first in, first
@@ -68,6 +68,9 @@ final class DownloadDestinations: Sendable {
             kept[path] = Owner(source: claim.source, call: claim.call)
         }
     }
+
+    /// The files of all managers: a download of one may follow a dropped download of another.
+    static let shared = DownloadDestinations()
 
     private let state = Lock(State())
 

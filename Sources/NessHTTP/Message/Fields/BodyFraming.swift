@@ -1,4 +1,4 @@
-/// How the end of a response's body is recognized (RFC 9112, section 6.3).
+/// The way in which the end of a response's body is recognized (RFC 9112, section 6.3).
 enum BodyFraming: Equatable {
     /// The body has a number of bytes, in its content coding.
     case length(Int64)
@@ -13,7 +13,7 @@ extension HTTPHeaders {
     /// - Throws: `TransportError` of the kind `malformedResponse` if a transfer coding hides the end, or if the length is not a number.
     func bodyFraming() throws -> BodyFraming {
         if contains(HeaderName.transferEncoding) {
-            // `identity` is no coding. RFC 2616 had it, and URLSession still shows it.
+            // RFC 2616 had `identity`, which means that the body is not coded. URLSession still shows it.
             let codings = values(for: HeaderName.transferEncoding).flatMap(HeaderFieldValue.members).map { $0.lowercased() }
             if let last = codings.last(where: { $0 != "identity" }) {
                 guard last == "chunked" else {

@@ -1,5 +1,5 @@
 import Foundation
-import NessHTTP
+@testable import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("a partial file of another manager is locked")
+    @Test("a download waits for one of another manager that uses its partial file")
     func otherManager() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { number, request in
@@ -105,12 +105,29 @@ import Testing
             let first = rig.start()
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
             let other = Ness { $0.baseURL = rig.server.url }
-            let error = await other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file).nessError()
-            #expect(error?.kind == .fileSystem && error?.context.reason.contains("another download") == true)
+            let second = other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file)
+            while DownloadDestinations.shared.waitingCount(rig.partial.path) == 0 { await Task.yield() }
+            #expect(rig.server.requestCount == 1)
             gate.open()
             _ = try await first.value
-            _ = try await other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file).value
+            _ = try await second.value
             #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+        }
+    }
+
+    @Test("a download of another manager continues one that was just dropped")
+    func afterDropElsewhere() async throws {
+        let server = FileServer(content: Self.content)
+        try await withDownloads { number, request in
+            let reply = server.reply(to: request)
+            return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
+        } _: { rig in
+            let first = rig.start()
+            await rig.wait(for: 100_000, of: first)
+            first.drop()
+            let other = Ness { $0.baseURL = rig.server.url }
+            _ = try await other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file).value
+            #expect(rig.saved == Self.content && rig.ranges == [nil, "bytes=100000-299999"])
         }
     }
 
