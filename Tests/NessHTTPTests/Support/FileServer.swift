@@ -12,37 +12,14 @@ struct FileServer: Sendable {
     var knowsRanges = true
 
     func reply(to request: ReceivedRequest) -> Reply {
+        if knowsRanges { return .file(content, entityTag: tag, headers: headers, for: request) }
         var headers = headers
         if let tag { headers["ETag"] = tag }
-        if knowsRanges { headers["Accept-Ranges"] = "bytes" }
-        guard knowsRanges, let range = request.headers["range"], isCurrent(request.headers["if-range"]) else {
-            return .data(content, contentType: "application/octet-stream", headers: headers)
-        }
-        let ends = range.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
-        guard let start = ends.first, start < content.count else {
-            headers["Content-Range"] = "bytes */\(content.count)"
-            return .status(416, headers: headers)
-        }
-        let end = min(ends.count > 1 ? ends[1] : content.count - 1, content.count - 1)
-        headers["Content-Range"] = "bytes \(start)-\(end)/\(content.count)"
-        return .data(content[(content.startIndex + start)...(content.startIndex + end)], status: 206, headers: headers)
+        return .data(content, headers: headers)
     }
-
-    private func isCurrent(_ condition: String?) -> Bool { condition == nil || condition == tag || condition == headers["last-modified"] }
 }
 
 extension Reply {
-    /// Returns the reply with its full length announced, but only the start of its body.
-    /// - Parameters:
-    ///   - count: The number of body bytes to send.
-    ///   - last: The step after these bytes.
-    func cut(after count: Int, then last: ConnectionStep = .close) -> Reply {
-        guard case .full(let status, let headers, let body) = content else { return self }
-        var head = "HTTP/1.1 \(status) Cut\r\nContent-Length: \(body.count)\r\n"
-        for field in headers { head += "\(field.name): \(field.value)\r\n" }
-        return .script([.send(head + "\r\n"), .sendData(body.prefix(count)), last])
-    }
-
     /// Returns the reply in chunks, without a length. If `count` is given, the body is cut after that number of bytes.
     func inChunks(cutAfter count: Int? = nil) -> Reply {
         guard case .full(let status, let headers, let body) = content else { return self }
