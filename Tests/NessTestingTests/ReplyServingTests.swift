@@ -31,4 +31,45 @@ import Testing
         #expect(ContinuousClock.now - start >= .milliseconds(5))
         await server.stop()
     }
+
+    @Test("a file is sent whole, or in the requested range of its current version")
+    func file() async throws {
+        let content = Data("0123456789".utf8)
+        func reply(_ headers: HTTPHeaders) async throws -> HTTPResponse {
+            let mock = MockTransport()
+            mock.on(.get, "/f") { .file(content, for: $0) }
+            return try await Ness { $0.transport = mock }.get("https://mock.test/f").set(headers: headers).response()
+        }
+        let cases: [(String, String?, Int, String?, String)] = [
+            ("bytes=2-4", nil, 206, "bytes 2-4/10", "234"), ("bytes=7-", "\"v1\"", 206, "bytes 7-9/10", "789"),
+            ("bytes=7-99", nil, 206, "bytes 7-9/10", "789"), ("bytes=7-3", nil, 206, "bytes 7-7/10", "7"),
+            ("bytes=10-", nil, 416, "bytes */10", ""), ("bytes=2-4", "\"v0\"", 200, nil, "0123456789"),
+            ("bytes=-3", nil, 200, nil, "0123456789"), ("bytes=99999999999999999999-", nil, 416, "bytes */10", ""),
+        ]
+        for (range, condition, status, contentRange, body) in cases {
+            var headers: HTTPHeaders = ["Range": range]
+            if let condition { headers["If-Range"] = condition }
+            let response = try await reply(headers)
+            #expect(response.statusCode == status && response.headers["Content-Range"] == contentRange && response.text == body, "\(range)")
+        }
+    }
+
+    @Test("a download that is cut off resumes")
+    func resumes() async throws {
+        let film = Data(repeating: 7, count: 200_000)
+        let server = try await TestServer.start { request in
+            let reply = Reply.file(film, for: request)
+            return request.number == 1 ? reply.cut(after: 100_000) : reply
+        }
+        let ness = Ness {
+            $0.baseURL = server.url
+            $0.clock = ManualClock(advancesAutomatically: true)
+        }
+        try await withFolder { folder in
+            let saved = try await ness.get("films/1").set(retry: .backoff(maxRetryCount: 1))
+                .downloadRequest(forSavedLocation: folder.appending(path: "film")).value
+            #expect(try Data(contentsOf: saved.dataLocalURL) == film)
+            #expect(server.requests.map { $0.headers["Range"] } == [nil, "bytes=100000-199999"])
+        }
+    }
 }
