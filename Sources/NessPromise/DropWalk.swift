@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 
 /// One `drop()`, which travels from promise to promise without recursion.
 ///
@@ -86,7 +87,19 @@ struct DropWalk {
         }
     }
 
+    /// The number of walks that are nested on each thread: a notice that cancels a task may drop the promise that the task waits for.
+    private static let nesting = Lock<[ThreadID: Int]>([:])
+    /// The depth from which on nested walks continue on another thread, because a chain of waiting tasks may be longer than the stack.
+    private static let nestingLimit = 32
+
     private static func run(_ bodies: [Notice], on queue: DispatchQueue?) {
+        let thread = currentThread()
+        let depth = nesting.withLock { nesting in
+            nesting[thread, default: 0] += 1
+            return nesting[thread] ?? 0
+        }
+        defer { nesting.withLock { $0[thread] = depth == 1 ? nil : depth - 1 } }
+        guard depth <= nestingLimit else { return DispatchQueue.global().async { run(bodies, on: queue) } }
         let runner = Runner(queue: queue)
         for body in bodies { body(runner) }
         runner.runQueued()

@@ -1,4 +1,4 @@
-/// Settles the promise with which it was made. It may be used from any thread. Only the first call counts.
+/// Settles the promise with which it was made. It may be used from any thread. Only the first value or error counts.
 ///
 /// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits for ever.
 public final class Resolver<Value: Sendable>: Sendable {
@@ -46,7 +46,7 @@ public final class Resolver<Value: Sendable>: Sendable {
         }
     }
 
-    /// Settles the promise as another one settles. If the promise would then wait for itself, it is rejected with `PromiseError.cycle`.
+    /// Settles the promise as another one settles, unless a later call settles it before. If the promise would then wait for itself, it is rejected with `PromiseError.cycle`.
     /// - Parameter other: The promise to follow.
     public func resolve(following other: Promise<Value>) { promise.follow(other, nil) }
 }

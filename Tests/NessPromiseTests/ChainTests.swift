@@ -102,4 +102,21 @@ import Testing
         #expect(seen == ["then 1", "finally 1", "handle"])
         #expect(followed == 3)
     }
+
+    @Test("a drop of a chain of 5,000 tasks that each await the promise before does not overflow the stack")
+    func dropTasks() async {
+        let (root, resolver) = Promise<Int>.pending()
+        var chain = [root]
+        for _ in 0..<5_000 {
+            let previous = chain[chain.count - 1]
+            chain.append(Promise { try await previous.value + 1 })
+        }
+        let last = chain.removeLast()
+        while !chain.allSatisfy({ $0.waiterCount > 0 }) { await Task.yield() }
+        await onThread { last.drop() }
+        // A wait would be a waiter, which keeps the promise.
+        while !root.isCompleted { await Task.yield() }
+        #expect(root.error as? PromiseError == .dropped)
+        _ = resolver
+    }
 }

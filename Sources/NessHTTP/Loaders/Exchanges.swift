@@ -9,7 +9,8 @@ extension Pipeline {
     ///   - sink: Takes the response's body as it arrives; `nil` to collect it in memory.
     func exchange(_ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?) async throws -> HTTPResponse {
         let request = try checked(request, for: exchange)
-        let hop = Hop(exchange, sink: sink, hosts, total, clock)
+        let hop = Hop(
+            exchange, sink: sink, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total, clock)
         defer { hop.finish() }
         if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, hop) }
         if let waiter = hop.waitForHostSlot(request) { try await wait(waiter, .hostQueue, hop) }

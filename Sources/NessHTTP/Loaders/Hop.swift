@@ -39,15 +39,19 @@ final class Hop: Sendable {
     let exchange: Exchange
     /// Takes the response's body as it arrives; `nil` to collect the body in memory.
     let sink: (any BodySink)?
+    /// Stores the cookies of the head; `nil` if they are stored once the response is complete.
+    private let jar: CookieJar?
     private let limiters: (hosts: Limiter<ParsedURL.Origin>, total: Limiter<Int>?)
     private let clock: PipelineClock
     private let state = Lock(State())
 
     init(
-        _ exchange: Exchange, sink: (any BodySink)?, _ hosts: Limiter<ParsedURL.Origin>, _ total: Limiter<Int>?, _ clock: PipelineClock
+        _ exchange: Exchange, sink: (any BodySink)?, jar: CookieJar?, _ hosts: Limiter<ParsedURL.Origin>, _ total: Limiter<Int>?,
+        _ clock: PipelineClock
     ) {
         self.exchange = exchange
         self.sink = sink
+        self.jar = jar
         limiters = (hosts, total)
         self.clock = clock
     }
@@ -136,6 +140,7 @@ final class Hop: Sendable {
         case .sent, .interim, .received: touch()
         case .head(let head):
             touch(hasHead: true)
+            jar?.store(from: head.headers, url: head.request.url)
             // From now on another timeout may apply.
             if exchange.hasTimeoutToHead { checkIdleness() }
             // For a download or a stream, the head decides. The end of the body may be hours away.

@@ -32,10 +32,11 @@ extension Pipeline {
     /// Sends one request, with the cookies of its URL.
     private func hop(_ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?) async throws -> HTTPResponse {
         guard let jar, !request[BypassesCookies.self] else { return try await self.exchange(request, exchange, sink) }
-        let cookies = exchange.context.cookies ?? JarCookies(callersField: request.headers[HeaderName.cookie])
+        let cookies = exchange.context.cookies ?? JarCookies()
         let response = try await self.exchange(
             cookies.set(in: request) { jar.header(for: request.url, besides: $0) }, exchange, sink)
-        jar.store(from: response.headers, url: request.url)
+        // A hop with a sink stores them at the head: the end of the body may be hours away, or never come.
+        if sink == nil { jar.store(from: response.headers, url: request.url) }
         return response
     }
 }

@@ -6,6 +6,9 @@ final class ResponseCollector: PartialResponse {
     /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
+    /// Ends the body of a rejected head in real time, even if the manager's clock stands still.
+    private static let realTime = PipelineClock(ContinuousClock())
+
     /// The longest body that is collected of a response that a stream or a download does not take, such as an error. That body may be
     /// endless.
     private static let untakenLimit = 16 << 20
@@ -119,7 +122,12 @@ final class ResponseCollector: PartialResponse {
             state.expected = expected
             state.isTaken = isTaken
             state.refusal = refusal
-            state.refusedAt = refusal.map { _ in ContinuousClock.now }
+        }
+        if let refusal {
+            let stopTimer = Self.realTime.startTimer(after: Self.refusedLimit.time) { [weak self] in
+                self?.hop.stop(self?.refusal ?? refusal)
+            }
+            state.withLock { $0.stopTimer = stopTimer }
         }
         report(Progress(count: 0, expected: expected, isTaken: isTaken))
     }
@@ -140,11 +148,9 @@ final class ResponseCollector: PartialResponse {
             state.count += Int64(data.count)
             let progress = Progress(count: state.count, expected: state.expected, isTaken: state.isTaken)
             if state.isTaken { return progress }
-            if let refusal = state.refusal, let refusedAt = state.refusedAt {
+            if let refusal = state.refusal {
                 state.body.append(data.prefix(Self.refusedLimit.bytes - state.body.count))
-                if state.body.count == Self.refusedLimit.bytes || ContinuousClock.now - refusedAt > Self.refusedLimit.time {
-                    throw refusal
-                }
+                if state.body.count == Self.refusedLimit.bytes { throw refusal }
                 return progress
             }
             let limit = sink == nil ? maximumBytes : min(maximumBytes ?? .max, Self.untakenLimit)
@@ -180,6 +186,9 @@ final class ResponseCollector: PartialResponse {
         failure.response = response
         return .validation(failure)
     }
+
+    /// Notes that no more events follow.
+    func end() { state.withLock { $0.stopTimer.take() }?() }
 
     func finish() throws -> HTTPResponse {
         let state = state.withLock { $0 }
@@ -225,7 +234,8 @@ struct ResponseCollectorState: Sendable {
     var isTaken = false
     /// The error of a validator that rejected the head.
     var refusal: NessError?
-    var refusedAt: ContinuousClock.Instant?
+    /// Stops the timer that ends the body of a rejected head.
+    fileprivate var stopTimer: (@Sendable () -> Void)?
     var connection: ConnectionMetrics?
     var trailers: HTTPHeaders?
 

@@ -70,7 +70,10 @@ final class Wire: Sendable {
         let request = request.body?.isResolved == false ? try await resolved(request, hop) : request
         let sent = try demanding(request, context)
         let collector = begin(request, hop, context)
-        defer { hop.exchange.setPartialResponse(nil) }
+        defer {
+            collector.end()
+            hop.exchange.setPartialResponse(nil)
+        }
         do {
             try await (context.transport?.controlled ?? controlled).send(sent, under: hop) { event in try await collector.receive(event) }
             let response = try collector.finish()

@@ -27,18 +27,25 @@ public struct HTTPResponse: Sendable {
     /// encoded content: see `receivedHeaders`. If the transport reports only one joined value per name, as URLSession does, that value is
     /// here.
     public var headers: HTTPHeaders {
-        get { box.fields.headers }
+        get { hidingSecrets(box.fields.headers) }
         set { box.change { $0.headers = newValue } }
     }
     /// The header fields that the server sent with the encoded content, if its coding was removed. In any other case the same as `headers`.
-    public var receivedHeaders: HTTPHeaders { box.fields.receivedHeaders ?? headers }
+    public var receivedHeaders: HTTPHeaders { hidingSecrets(box.fields.receivedHeaders ?? box.fields.headers) }
     /// The trailer fields (RFC 9110, section 6.5), such as a checksum, which the server sends after the content. Empty over
     /// `URLSessionTransport`, which does not report them, for a response from the cache, and before the end of a stream: its
     /// `StreamPromise.response` has them then.
     public internal(set) var trailers: HTTPHeaders {
-        get { box.fields.trailers ?? [:] }
+        get { hidingSecrets(box.fields.trailers ?? [:]) }
         set { box.change { $0.trailers = newValue } }
     }
+    /// Returns fields whose description hides what is secret in the request.
+    private func hidingSecrets(_ headers: HTTPHeaders) -> HTTPHeaders {
+        var headers = headers
+        headers.secrets = box.fields.request.secrets
+        return headers
+    }
+
     /// The content, with any content coding removed.
     public var body: Data
     /// The file to which the content was saved; `nil` if the content is in `body`.

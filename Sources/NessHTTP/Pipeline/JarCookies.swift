@@ -2,12 +2,9 @@ import NessLock
 
 /// Distinguishes a jar's part of a request's `Cookie` field from the caller's own part.
 final class JarCookies: Sendable {
-    /// The field as the caller set it.
-    private let callersField: String?
-    /// The values that the jar has written into the field of the request and its redirects.
-    private let written = Lock<Set<String>>([])
-
-    init(callersField: String?) { self.callersField = callersField }
+    /// The values that the jar has written into the field of the request and its redirects, each with the caller's part of it: `nil` once a
+    /// redirect to another origin has removed that part.
+    private let written = Lock<[String: String?]>([:])
 
     /// Returns the request with the cookies that the jar has for its URL. They replace the cookies that the jar wrote earlier: for another
     /// URL, or before a response set new ones.
@@ -17,9 +14,15 @@ final class JarCookies: Sendable {
     @inline(never)
     func set(in request: HTTPRequest, _ field: (_ callersField: String?) -> String?) -> HTTPRequest {
         let present = request.headers[HeaderName.cookie]
-        let isWritten = present.map { present in written.withLock { $0.contains(present) } } ?? false
-        let sent = field(isWritten ? callersField : present)
-        if let sent { written.withLock { _ = $0.insert(sent) } }
+        let callersField = present.flatMap { present in written.withLock { $0[present] ?? present } }
+        let sent = field(callersField)
+        if let sent {
+            written.withLock { written in
+                // The same value with and without a part of the caller's: the part must not reach another origin.
+                let isAmbiguous = written[sent].map { $0 != callersField } ?? false
+                written[sent] = .some(isAmbiguous ? nil : callersField)
+            }
+        }
         if sent == present { return request }
         var request = request
         request.headers[HeaderName.cookie] = sent

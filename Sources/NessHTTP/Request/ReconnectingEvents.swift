@@ -99,7 +99,10 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
                     if let failure { throw failure }
                     return nil
                 }
-                if Task.isCancelled { throw NessError.cancelled(failure) }
+                if Task.isCancelled {
+                    isOver = true
+                    throw NessError.cancelled(failure)
+                }
                 try await pause(after: failure)
             }
             return nil
@@ -171,7 +174,10 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
                 throw timedOut("the deadline passes before the next connection")
             }
             parser.beginAgain()
-            do { try await clock.sleep(delay) } catch { throw NessError.cancelled(error) }
+            do { try await clock.sleep(delay) } catch {
+                isOver = true
+                throw NessError.cancelled(error)
+            }
         }
     }
 }

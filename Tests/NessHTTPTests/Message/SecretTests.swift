@@ -159,4 +159,28 @@ import Testing
             .set(secretNames: ["PUK"]).build()
         #expect("\(request)" == "GET http://h.test/?pin=<redacted>&puk=<redacted>")
     }
+
+    @Test("the fields of a response hide what is secret in its request, and a single field hides what its name suggests")
+    func headersOfResponse() throws {
+        let error = try error(headers: ["X-Session": Self.secret, "Authorization": "Bearer \(Self.secret)"])
+        let headers = try #require(error.response?.headers)
+        let fields = headers.filter { $0.name == "Authorization" }
+        #expect((texts(headers) + texts(fields) + fields.flatMap(texts)).allSatisfy { !$0.contains(Self.secret) })
+    }
+
+    @Test(
+        "a JSON value beside a secret name, and a credential as a JSON string, are hidden",
+        arguments: [
+            #"{"name":"DB_PASSWORD","value":"hunter2"}"#, #"[{"key":"Authorization","type":"text","value":["hunter2"]}]"#,
+            #"{"m":"Bearer hunter2"}"#, #"["basic YTpodW50ZXIy"]"#,
+        ])
+    func secretBesideName(body: String) {
+        let shown = Redactor().snippet(of: Data(body.utf8), contentType: "application/json")
+        #expect(!shown.contains(Self.secret) && !shown.contains("YTpodW50ZXIy"))
+    }
+
+    @Test("JSON values beside ordinary names are shown") func ordinaryBesideName() {
+        let body = #"{"name":"color","value":"tabby","m":"Basic features","n":"Bearer of news"}"#
+        #expect(Redactor().snippet(of: Data(body.utf8), contentType: "application/json") == "\"\(body)\"")
+    }
 }

@@ -198,4 +198,35 @@ import Testing
 
     @Test("an identifier with a control character is ignored")
     func badIdentifier() { #expect(Self.parse("id: a\u{7}b\ndata: x\n\n") == [ServerSentEvent(data: "x")]) }
+
+    @Test("after a canceled read, the next read ends instead of sending the request again")
+    func itEndsAfterACancel() async throws {
+        let rig = Rig(advances: false), arrived = TestGate(), never = TestGate()
+        rig.mock.on(.post, "/x") { _ in
+            arrived.open()
+            await never.wait()
+            return .status(204)
+        }
+        // `@unchecked Sendable`: the tasks read one after the other.
+        struct Reader: @unchecked Sendable { let events: ResponseSequence<ServerSentEvent>.Iterator }
+        let shared = Reader(events: rig.ness.post("x").serverSentEvents().makeAsyncIterator())
+        let reader = Task { try await shared.events.next() }
+        await arrived.wait()
+        reader.cancel()
+        await #expect(throws: NessError.self) { _ = try await reader.value }
+        #expect(try await Task { try await shared.events.next() }.value == nil)
+        #expect(rig.mock.requests.count == 1)
+        never.open()
+    }
+
+    @Test("a response that is not an event stream and whose body stalls is rejected")
+    func stalledBody() async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>"
+        try await withServer({ _ in .script([.send(head), .stall]) }) { _, ness in
+            let error = await #expect(throws: NessError.self) {
+                for try await _ in ness.get("x").serverSentEvents() {}
+            }
+            #expect(error?.kind == .validation && error?.response?.text == "<p>")
+        }
+    }
 }

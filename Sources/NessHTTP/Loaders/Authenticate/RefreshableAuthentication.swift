@@ -207,7 +207,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                     if state.generation == generation { state.set(fresh, isRefreshed: true) }
                 }
             } catch {
-                state.withLock { $0.isRefreshed = false }
+                state.withLock { if $0.refresh === running { $0.isRefreshed = false } }
                 throw error
             }
         }

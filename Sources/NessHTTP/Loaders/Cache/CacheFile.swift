@@ -88,6 +88,8 @@ enum CacheFile {
         guard let variant = head.text(), let status: Int = head.number(), let received: Double = head.number(),
             let initialAge: Double = head.number(), let length: Int = head.number(), let count: Int = head.number()
         else { return nil }
+        // Another program may have written any number, or none. A day is less than 1e5 seconds, and a century less than 1e10.
+        guard (-1e11...1e11).contains(received), (0...1e11).contains(initialAge) else { return nil }
         var headers = HTTPHeaders()
         for _ in 0..<max(0, count) {
             guard let name = head.text(), let value = head.text() else { return nil }

@@ -159,7 +159,8 @@ package final class CacheFolder: Sendable {
         #else
         let used = status.st_mtim
         #endif
-        return (Int(clamping: status.st_size), Double(used.tv_sec) + Double(used.tv_nsec) / 1e9)
+        // The sum of the sizes must not overflow: another program may have made large sparse files.
+        return (Int(min(status.st_size, 1 << 48)), Double(used.tv_sec) + Double(used.tv_nsec) / 1e9)
     }
 
     private static func name(ofFile file: String) -> CacheKey? {

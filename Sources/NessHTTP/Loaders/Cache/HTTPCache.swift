@@ -101,11 +101,17 @@ public final class HTTPCache: Sendable {
 
     /// Removes every response, in memory and on disk. Responses that are being fetched at that time are not stored.
     public func removeAll() async {
-        state.withLock { state in
-            state.entries = CacheEntries()
-            state.fetches = [:]
+        func forget() {
+            state.withLock { state in
+                state.entries = CacheEntries()
+                state.fetches = [:]
+            }
         }
-        await folder?.removeAll()
+        forget()
+        guard let folder else { return }
+        await folder.removeAll()
+        // Meanwhile a request may have read a file that was still there.
+        forget()
     }
 
     // MARK: for the pipeline
@@ -155,16 +161,26 @@ public final class HTTPCache: Sendable {
     /// Removes every response with a key.
     func remove(_ key: CacheKey) async {
         state.withLock { $0.entries.remove(key) }
-        await folder?.remove(key)
+        guard let folder else { return }
+        await folder.remove(key)
+        forget(key.url, [key])
+    }
+
+    /// Removes responses from memory, and keeps the fetches that run from storing theirs.
+    private func forget(_ url: String, _ keys: [CacheKey]? = nil) {
+        state.withLock { state in
+            for key in keys ?? state.entries.keys(of: url) { state.entries.remove(key) }
+            state.fetches = state.fetches.filter { $0.value != url }
+        }
     }
 
     /// Removes every response to a target, for all credentials.
     func invalidate(_ url: String) async {
-        state.withLock { state in
-            for key in state.entries.keys(of: url) { state.entries.remove(key) }
-            state.fetches = state.fetches.filter { $0.value != url }
-        }
-        await folder?.invalidate(url)
+        forget(url)
+        guard let folder else { return }
+        await folder.invalidate(url)
+        // Meanwhile a request may have read a file that was still there.
+        forget(url)
     }
 
     private func isWanted(_ fetch: Int) -> Bool { state.withLock { $0.fetches[fetch] != nil } }

@@ -133,7 +133,7 @@ extension CookieJar {
     /// another user's response.
     func add(to request: inout HTTPRequest, in context: inout CallContext) {
         if request[BypassesCookies.self] { return }
-        let cookies = JarCookies(callersField: request.headers[HeaderName.cookie])
+        let cookies = JarCookies()
         request = cookies.set(in: request) { header(for: request.url, besides: $0) }
         context.cookies = cookies
     }

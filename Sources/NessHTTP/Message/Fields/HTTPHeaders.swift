@@ -148,6 +148,11 @@ extension HTTPHeaders: Equatable {
     }
 }
 
+extension HTTPHeaders.Field: RedactedValue {
+    /// The name and the value. The value of a name that suggests a secret is hidden. `Ness.Configuration.secretNames` has no effect.
+    public var description: String { Redactor().redactedLine(self) }
+}
+
 extension HTTPHeaders: RedactedValue {
     /// Every field, without the values that are secret by `Ness.Configuration.secretNames`.
     public var description: String { "[\(Redactor(secrets).redacted(self))]" }

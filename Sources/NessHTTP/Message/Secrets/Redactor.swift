@@ -94,7 +94,7 @@ package struct Redactor {
     private func redacted(_ text: String, isQuery: Bool, depth: Int) -> String {
         guard depth < Self.maximumDepth else { return Self.mark }
         if let json = json(text, isQuery: isQuery, depth: depth) { return json.isCut ? json.text + "\u{2026}" : json.text }
-        if !holdsSecret(text, isQuery: isQuery) { return values.masked(text) }
+        if !holdsSecret(text, isQuery: isQuery), !Self.isCredential(text) { return values.masked(text) }
         didHide(text)
         return Self.mark
     }
@@ -107,6 +107,8 @@ package struct Redactor {
         guard let (scalars, end) = JSONReader.scalars(of: bytes) else { return nil }
         var output: [UInt8] = []
         var copiedEnd = 0
+        var isNameSecret = false
+        var key = ""
         func replace(_ range: Range<Int>, with text: String) {
             output += bytes[copiedEnd..<range.lowerBound] + JSONWriter.text(text)
             copiedEnd = range.upperBound
@@ -118,10 +120,27 @@ package struct Redactor {
             }
             let shown = redacted(scalar.text, isQuery: isQuery, depth: depth + 1)
             if shown != scalar.text { replace(scalar.range, with: shown) }
-            if let value = scalar.value, isSecret(scalar.text, isQuery: isQuery) { replace(value, with: Self.mark) }
+            guard let value = scalar.value else {
+                // As in `{"name": "password", "value": "…"}`.
+                if ["name", "key"].contains(key) { isNameSecret = isSecret(scalar.text, isQuery: isQuery) }
+                continue
+            }
+            key = scalar.text
+            if isSecret(key, isQuery: isQuery) || (isNameSecret && key == "value") { replace(value, with: Self.mark) }
         }
         output += bytes[..<(end ?? bytes.count)].dropFirst(copiedEnd)
         return (String(decoding: output, as: UTF8.self), end != nil)
+    }
+
+    /// Checks whether a string is a credential as in an `Authorization` field: a scheme and one token (RFC 9110, 11.4).
+    private static func isCredential(_ text: String) -> Bool {
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 2, words[1].count >= 6 else { return false }
+        switch words[0].lowercased() {
+        case "bearer": return true
+        case "basic": return Data(base64Encoded: String(words[1]))?.contains(UInt8(ascii: ":")) == true
+        default: return false
+        }
     }
 
     /// Checks whether a name is secret, or a part of it: `user[password]` is secret like `password`.

@@ -85,8 +85,9 @@ public struct StreamResult: Sendable {
     func reading(acceptedBy validator: some ResponseValidator) async throws -> StreamReading {
         if validator.validate(for: message) == .valid { return reading }
         var refused = message
-        // If the body of an error breaks off, its received part is enough.
-        while refused.body.count < Self.refusedLimit, let data = try? await reading.next() {
+        // If the body of an error breaks off, its received part is enough. It may also arrive byte by byte without an end.
+        let start = ContinuousClock.now
+        while refused.body.count < Self.refusedLimit, ContinuousClock.now - start < .seconds(1), let data = try? await reading.next() {
             refused.body.append(data.prefix(Self.refusedLimit - refused.body.count))
         }
         do {

@@ -156,4 +156,49 @@ import Testing
             #expect(Set(entries.keys(of: key.url)) == Set(model.map(\.key).filter { $0.url == key.url }))
         }
     }
+
+    @Test("a file that is read while the cache removes it does not come back", arguments: [true, false])
+    func readDuringRemoval(ofAll: Bool) async throws {
+        try await withFolder { folder in
+            let removes = TestGate(), isArmed = Lock(false), go = DispatchSemaphore(value: 0)
+            let rig = CacheRig(
+                folder: (folder, 1 << 20),
+                willAccess: { access in
+                    let isFirst = isArmed.withLock { isArmed in
+                        defer { if access == .remove { isArmed = false } }
+                        return isArmed && access == .remove
+                    }
+                    guard isFirst else { return }
+                    removes.open()
+                    go.wait()
+                })
+            rig.count(["Cache-Control": "max-age=60"])
+            rig.mock.on(.put, "/x") { _ in .status(204) }
+            #expect(try await rig.get().text == "1")
+            isArmed.withLock { $0 = true }
+            let removal = Task {
+                if ofAll { await rig.cache.removeAll() } else { _ = try await rig.ness.put("x").response() }
+            }
+            await removes.wait()
+            _ = try await rig.get()
+            go.signal()
+            try await removal.value
+            #expect(try await rig.get().source == .network)
+        }
+    }
+
+    @Test("numbers in a file that no date or age can be count as a missing file", arguments: ["nan", "-inf", "inf", "-1e300", "1e300"])
+    func impossibleNumbers(number: String) throws {
+        let key = CacheKey(HTTPRequest(url: try url("https://mock.test/x")))
+        func response(_ received: Double, _ age: Double) -> CachedResponse {
+            CachedResponse(
+                statusCode: 200, headers: [:], body: Data(), received: Date(timeIntervalSince1970: received), initialAge: age, variant: "",
+                checksum: nil)
+        }
+        let value = try #require(Double(number))
+        #expect(CacheFile.decode(CacheFile.encode([response(0, 5)], key), key).count == 1)
+        for changed in [response(value, 5), response(0, value)] {
+            #expect(CacheFile.decode(CacheFile.encode([changed], key), key).isEmpty)
+        }
+    }
 }

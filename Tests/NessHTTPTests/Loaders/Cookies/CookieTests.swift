@@ -155,4 +155,29 @@ import Testing
         #expect(try await first.value.message.text == "id=1")
         #expect(try await second.value.message.text == "id=2")
     }
+
+    @Test("a Cookie field that a redirect removed does not come back with the jar's cookies")
+    func removedFieldStaysRemoved() async throws {
+        let rig = Rig { $0.cookies = CookieJar() }
+        rig.mock.on(.get, "/start") { _ in .status(302, headers: ["Location": "https://other.test/1"]) }
+        rig.mock.on(.get, "https://other.test/1") { _ in .status(302, headers: ["Location": "/2", "Set-Cookie": "x=1"]) }
+        rig.mock.on(.get, "https://other.test/2") { _ in .status(302, headers: ["Location": "/3"]) }
+        rig.mock.on(.get, "https://other.test/3") { _ in .status(200) }
+        _ = try await rig.ness.get("start").set(header: "Cookie", to: "session=secret").response()
+        #expect(rig.mock.requests.map { $0.headers["Cookie"] } == ["session=secret", nil, "x=1", "x=1"])
+    }
+
+    @Test("the cookies of a stream are stored when its head arrives", arguments: [true, false])
+    func ofStream(isLeft: Bool) async throws {
+        let go = TestGate(), jar = CookieJar()
+        let head = "HTTP/1.1 200 OK\r\nSet-Cookie: id=1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
+        try await withServer({ _ in .script([.send(head), .wait(go), .send("0\r\n\r\n")]) }, configure: { $0.cookies = jar }) { _, ness in
+            for try await _ in ness.get("x").streamRequest().chunks {
+                #expect(jar.cookies.map(\.name) == ["id"])
+                if isLeft { break }
+                go.open()
+            }
+            #expect(jar.cookies.map(\.name) == ["id"])
+        }
+    }
 }
