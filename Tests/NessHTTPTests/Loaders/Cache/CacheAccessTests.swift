@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test("a file that is read while the cache removes it does not come back", arguments: [true, false])
+    @Test("a file that is read while the cache removes it does not return", arguments: [true, false])
     func readDuringRemoval(ofAll: Bool) async throws {
         try await withFolder { folder in
             let removes = TestGate(), isArmed = Lock(false), go = DispatchSemaphore(value: 0)

@@ -156,7 +156,7 @@ import Testing
         #expect(try await second.value.message.text == "id=2")
     }
 
-    @Test("a Cookie field that a redirect removed does not come back with the jar's cookies")
+    @Test("a Cookie field that a redirect removed does not return with the jar's cookies")
     func removedFieldStaysRemoved() async throws {
         let rig = Rig { $0.cookies = CookieJar() }
         rig.mock.on(.get, "/start") { _ in .status(302, headers: ["Location": "https://other.test/1"]) }
