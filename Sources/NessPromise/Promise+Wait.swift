@@ -10,7 +10,8 @@ extension Promise {
     /// - in too many tasks at the same time, because each blocks one of the few threads on which tasks run. On Linux, closures on global
     ///   queues also run on these threads
     ///
-    /// A wait that the promise needs in another way, such as a lock that the caller holds, ends with `PromiseError.timedOut`.
+    /// If the promise needs this thread in another way, the wait ends with `PromiseError.timedOut`: for a lock that the caller holds, or a
+    /// handler whose turn comes after the caller's.
     ///
     /// A promise that has not settled in time stays pending, and its work continues.
     /// - Parameter timeout: The longest time to wait. Zero or less does not wait.
