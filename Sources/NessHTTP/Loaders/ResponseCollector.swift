@@ -200,6 +200,7 @@ final class ResponseCollector: PartialResponse {
         if let expected = state.expected, expected != state.count {
             throw context.error(.truncated, "received only \(state.count) of \(expected) bytes of the body", response: response)
         }
+        if state.isTaken { sink?.didTakeBody() }
         return response
     }
 

@@ -21,6 +21,8 @@ package protocol BodySink: AnyObject, Sendable {
     func write(_ data: Data) async throws
     /// The call has ended, and with it the body. Called once, from any thread.
     func callDidEnd(_ outcome: Result<HTTPResponse, any Error>)
+    /// The sink has taken the whole body.
+    func didTakeBody()
     /// The number of bytes taken so far, and the final number, or `nil` if that is unknown. `nil` for a sink that takes all bytes as they
     /// arrive: the received bytes then count.
     var progress: (completed: Int64, total: Int64?)? { get }
@@ -31,4 +33,6 @@ extension BodySink {
     package func willTakeBody(after redirects: [HTTPResponse]) {}
     /// Does nothing: suits a sink that ends with its exchange.
     package func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {}
+    /// Does nothing: suits a sink that fails with its exchange.
+    package func didTakeBody() {}
 }

@@ -7,6 +7,7 @@ final class StreamSink: BodySink {
     /// The call of the stream, whose promise settles with the head.
     private let call = Lock(WeakCall())
     private let hasBegun = Lock(false)
+    private let isWhole = Lock(false)
     /// The redirects that led to the current request. The head is published before `Redirects` has it.
     private let history = Lock<[HTTPResponse]>([])
 
@@ -46,7 +47,15 @@ final class StreamSink: BodySink {
 
     func write(_ data: Data) async throws { try await buffer.write(data) }
 
+    func didTakeBody() { isWhole.withLock { $0 = true } }
+
     func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {
+        if case .success(let response) = outcome, !isRestartable, !isWhole.withLock({ $0 }) {
+            // A loader has put a response in the place of the error. The reader has a part of the body that the error broke off.
+            let reason = "the body broke off, and a loader replaced the error"
+            let context = NessError.Context(request: response.request, response: response, reason: reason)
+            return buffer.finish(.failure(NessError.truncated(context)), rest: Data())
+        }
         // The body of a response that the sink did not take was collected in memory.
         buffer.finish(outcome.map { _ in }, rest: isRestartable ? (try? outcome.get().body) ?? Data() : Data())
     }
