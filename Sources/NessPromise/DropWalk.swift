@@ -99,7 +99,7 @@ struct DropWalk {
             return nesting[thread] ?? 0
         }
         defer { nesting.withLock { $0[thread] = depth == 1 ? nil : depth - 1 } }
-        guard depth <= nestingLimit else { return DispatchQueue.global().async { run(bodies, on: queue) } }
+        guard depth <= nestingLimit else { return (queue ?? .global()).async { run(bodies, on: queue) } }
         let runner = Runner(queue: queue)
         for body in bodies { body(runner) }
         runner.runQueued()

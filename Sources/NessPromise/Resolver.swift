@@ -46,7 +46,8 @@ public final class Resolver<Value: Sendable>: Sendable {
         }
     }
 
-    /// Settles the promise as another one settles, unless a later call settles it before. If the promise would then wait for itself, it is rejected with `PromiseError.cycle`.
+    /// Settles the promise as another one settles. Until that one settles, a value or an error from this resolver still settles the promise.
+    /// If the promise would wait for itself, it is rejected with `PromiseError.cycle`.
     /// - Parameter other: The promise to follow.
     public func resolve(following other: Promise<Value>) { promise.follow(other, nil) }
 }

@@ -101,8 +101,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     public var credential: Credential {
         get { state.withLock { $0.credential } }
         set {
-            // The old credential is released outside the lock.
             let isInsideRefresh = RunningRefresh.surrounds(self)
+            // The old credential is released outside the lock.
             let (_, outdated) = state.withLock { state in
                 defer { state.set(newValue, isRefreshed: isInsideRefresh) }
                 return (state.credential, state.refresh)

@@ -45,6 +45,12 @@ public final class HTTPCache: Sendable {
         /// The targets of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
         var fetches: [Int: String] = [:]
 
+        /// Removes responses to a target, and keeps the fetches that run from storing theirs.
+        mutating func forget(_ keys: [CacheKey], at url: String) {
+            for key in keys { entries.remove(key) }
+            fetches = fetches.filter { $0.value != url }
+        }
+
         /// Sets the responses with a key, unless its URL was invalidated since the fetch started.
         mutating func set(_ key: CacheKey, _ responses: [CachedResponse], _ fetch: Int) {
             guard fetches[fetch] != nil else { return }
@@ -101,17 +107,20 @@ public final class HTTPCache: Sendable {
 
     /// Removes every response, in memory and on disk. Responses that are being fetched at that time are not stored.
     public func removeAll() async {
-        func forget() {
-            state.withLock { state in
-                state.entries = CacheEntries()
-                state.fetches = [:]
-            }
+        await remove { state in
+            state.entries = CacheEntries()
+            state.fetches = [:]
+        } fromFolder: {
+            await $0.removeAll()
         }
-        forget()
+    }
+
+    /// Removes responses from memory and from the folder. From memory twice: meanwhile a request may have read a file that was still there.
+    private func remove(_ forget: @Sendable (inout State) -> Void, fromFolder remove: (CacheFolder) async -> Void) async {
+        state.withLock(forget)
         guard let folder else { return }
-        await folder.removeAll()
-        // Meanwhile a request may have read a file that was still there.
-        forget()
+        await remove(folder)
+        state.withLock(forget)
     }
 
     // MARK: for the pipeline
@@ -160,27 +169,20 @@ public final class HTTPCache: Sendable {
 
     /// Removes every response with a key.
     func remove(_ key: CacheKey) async {
-        state.withLock { $0.entries.remove(key) }
-        guard let folder else { return }
-        await folder.remove(key)
-        forget(key.url, [key])
-    }
-
-    /// Removes responses from memory, and keeps the fetches that run from storing theirs.
-    private func forget(_ url: String, _ keys: [CacheKey]? = nil) {
-        state.withLock { state in
-            for key in keys ?? state.entries.keys(of: url) { state.entries.remove(key) }
-            state.fetches = state.fetches.filter { $0.value != url }
+        await remove {
+            $0.forget([key], at: key.url)
+        } fromFolder: {
+            await $0.remove(key)
         }
     }
 
     /// Removes every response to a target, for all credentials.
     func invalidate(_ url: String) async {
-        forget(url)
-        guard let folder else { return }
-        await folder.invalidate(url)
-        // Meanwhile a request may have read a file that was still there.
-        forget(url)
+        await remove {
+            $0.forget($0.entries.keys(of: url), at: url)
+        } fromFolder: {
+            await $0.invalidate(url)
+        }
     }
 
     private func isWanted(_ fetch: Int) -> Bool { state.withLock { $0.fetches[fetch] != nil } }

@@ -203,7 +203,7 @@ extension HTTPResponse {
         return whole
     }
 
-    /// The length that the head announces; `nil` if there is none, or if chunks determine it.
+    /// The announced length of the body; `nil` for chunks, and without a Content-Length.
     fileprivate var contentLength: Int64? {
         if case .length(let length)? = try? headers.bodyFraming() { length } else { nil }
     }

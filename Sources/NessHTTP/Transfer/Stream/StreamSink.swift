@@ -6,10 +6,12 @@ final class StreamSink: BodySink {
     let buffer = StreamBuffer()
     /// The call of the stream, whose promise settles with the head.
     private let call = Lock(WeakCall())
-    private let hasBegun = Lock(false)
-    private let isWhole = Lock(false)
+    private let part = Lock(Part.none)
     /// The redirects that led to the current request. The head is published before `Redirects` has it.
     private let history = Lock<[HTTPResponse]>([])
+
+    /// The part of the body that the sink has taken.
+    private enum Part { case none, start, whole }
 
     private struct WeakCall: Sendable { weak var call: Call? }
 
@@ -17,7 +19,7 @@ final class StreamSink: BodySink {
     func belongs(to call: Call) { self.call.withLock { $0.call = call } }
 
     // Delivered bytes cannot be taken back.
-    var isRestartable: Bool { hasBegun.withLock { !$0 } }
+    var isRestartable: Bool { part.withLock { $0 == .none } }
     var progress: (completed: Int64, total: Int64?)? { nil }
 
     func willTakeBody(after redirects: [HTTPResponse]) {
@@ -37,7 +39,7 @@ final class StreamSink: BodySink {
             throw error
         }
         for validator in validators { try response.judge(by: validator) }
-        hasBegun.withLock { $0 = true }
+        part.withLock { $0 = .start }
         var head = response
         let redirects = history.withLock { $0 }
         if !redirects.isEmpty { head.history = redirects }
@@ -47,10 +49,10 @@ final class StreamSink: BodySink {
 
     func write(_ data: Data) async throws { try await buffer.write(data) }
 
-    func didTakeBody() { isWhole.withLock { $0 = true } }
+    func didTakeBody() { part.withLock { $0 = .whole } }
 
     func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {
-        if case .success(let response) = outcome, !isRestartable, !isWhole.withLock({ $0 }) {
+        if case .success(let response) = outcome, part.withLock({ $0 == .start }) {
             // A loader has put a response in the place of the error. The reader has a part of the body that the error broke off.
             let reason = "the body broke off, and a loader replaced the error"
             let context = NessError.Context(request: response.request, response: response, reason: reason)
