@@ -24,14 +24,14 @@ extension RefreshableAuthentication {
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, in addition to a 401.
     ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
-    ///   - clock: The clock that measures `timeout`.
+    ///   - clock: The clock that measures `timeout`; `nil` for that of the manager whose request starts the refresh.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
     ///   - renew: Gets a new credential from the stale one. The manager is that of the first waiting request. Its requests carry no
     ///     credential: see `Ness.withoutAuthentication()`. Runs off the main thread. Two refreshes never run at the same time, unless the
     ///     closure continues after its cancellation.
     public convenience init(
         credential: Credential, isStale: @escaping @Sendable (Credential) -> Bool = { _ in false }, refreshesOnForbidden: Bool = false,
-        timeout: Duration? = .seconds(300), clock: any Clock<Duration> = ContinuousClock(),
+        timeout: Duration? = .seconds(300), clock: (any Clock<Duration>)? = nil,
         apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         renew: @escaping @Sendable (_ stale: Credential, _ ness: Ness) async throws -> Credential
     ) {

@@ -239,7 +239,5 @@ public final class Ness: Sendable {
 
 extension Ness: RequestSender {}
 
-extension Ness: WaitCounting {}
-
 /// The manager's name in iONess.
 public typealias NetworkSessionManager = Ness

@@ -12,7 +12,7 @@ extension HTTPResponse {
         return try decoding(as: Value.self) { data in
             // `JSONValue` and types made from it are read without `JSONDecoder`, which may take more than linear time for them.
             if let value = try JSONValue.read(Value.self, from: data) { return value }
-            return try (decoder ?? jsonDecoder ?? JSONDecoder()).decode(Value.self, from: data)
+            return try (decoder ?? request.jsonDecoder ?? JSONDecoder()).decode(Value.self, from: data)
         }
     }
 

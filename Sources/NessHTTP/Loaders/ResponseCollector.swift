@@ -39,8 +39,7 @@ final class ResponseCollector: PartialResponse {
     private func makeResponse(
         _ statusCode: Int, _ headers: HTTPHeaders, _ body: Data = Data(), _ connection: ConnectionMetrics? = nil
     ) -> HTTPResponse {
-        var response = HTTPResponse(
-            statusCode: statusCode, headers: headers, body: body, request: request, jsonDecoder: context.policies.jsonDecoder)
+        var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: request)
         if let connection { response.connection = connection }
         if ContentCoding.isRemoved(from: statusCode, headers, of: request) { response.removeContentCoding() }
         return response

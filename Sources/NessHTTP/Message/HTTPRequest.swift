@@ -24,6 +24,7 @@ public struct HTTPRequest: Sendable {
         var secrets = SecretNames()
         var options = RequestOptions()
         var target: RequestTarget?
+        var jsonDecoder: JSONDecoder?
     }
 
     private var box: CopyOnWriteBox<Fields>
@@ -90,6 +91,10 @@ public struct HTTPRequest: Sendable {
         set { box.change { $0.options = newValue } }
     }
 
+    /// The manager's decoder for JSON; `nil` for a request that no manager made. A response finds it in its request, so a response of the
+    /// cache or of a loader cannot lack it.
+    var jsonDecoder: JSONDecoder? { fields.jsonDecoder }
+
     /// The URL in its parsed form; `nil` if it was not parsed, or is not in the common form.
     var target: RequestTarget? { fields.target }
 
@@ -115,13 +120,14 @@ public struct HTTPRequest: Sendable {
     /// Makes the request of a builder, with one allocation.
     init(
         _ method: HTTPMethod, url: URL, headers: HTTPHeaders, body: HTTPBody?, timeout: Duration, deadline: Duration?,
-        redirects: RedirectPolicy, allowsInsecureRedirects: Bool, isIdempotent: Bool?, secrets: SecretNames, options: RequestOptions
+        redirects: RedirectPolicy, allowsInsecureRedirects: Bool, isIdempotent: Bool?, secrets: SecretNames, options: RequestOptions,
+        jsonDecoder: JSONDecoder
     ) {
         box = CopyOnWriteBox(
             Fields(
                 method: method, url: url, headers: headers, body: body, timeout: timeout, deadline: deadline, redirects: redirects,
                 allowsInsecureRedirects: allowsInsecureRedirects, isIdempotent: isIdempotent, secrets: secrets, options: options,
-                target: RequestTarget(url)))
+                target: RequestTarget(url), jsonDecoder: jsonDecoder))
     }
 
     /// Returns true if one is a copy of the other, and neither has changed since.
@@ -135,6 +141,7 @@ public struct HTTPRequest: Sendable {
         shown.box.change { fields in
             fields.id = caller.id
             fields.options = caller.options
+            fields.jsonDecoder = caller.jsonDecoder
             guard caller.secrets != fields.secrets else { return }
             var secrets = caller.secrets
             secrets.hide(fields.secrets)
@@ -142,6 +149,25 @@ public struct HTTPRequest: Sendable {
             fields.headers.secrets = secrets
         }
         return shown
+    }
+
+    /// Returns a request that a loader or a redirect decision made, with the options, the decoder and the secret names of the caller's
+    /// request.
+    func inheriting(from caller: HTTPRequest) -> HTTPRequest { id == caller.id ? self : adding(optionsOf: caller) }
+
+    @inline(never)
+    private func adding(optionsOf caller: HTTPRequest) -> HTTPRequest {
+        var inheriting = self
+        inheriting.box.change { fields in
+            fields.options.inherit(caller.options)
+            fields.jsonDecoder = fields.jsonDecoder ?? caller.jsonDecoder
+            // A name that is secret in the caller's request stays secret, even if the loader's request declares it public.
+            var secrets = caller.secrets
+            secrets.apply(fields.secrets)
+            secrets.hide(caller.secrets)
+            fields.secrets = secrets
+        }
+        return inheriting
     }
 
     /// Adds header fields after the existing ones, with one allocation.

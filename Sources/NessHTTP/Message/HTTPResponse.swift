@@ -11,7 +11,6 @@ public struct HTTPResponse: Sendable {
         var file: URL?
         var request: HTTPRequest
         var source = Source.network
-        var jsonDecoder: JSONDecoder?
         var history: [HTTPResponse] = []
         var connection: ConnectionMetrics?
     }
@@ -58,17 +57,13 @@ public struct HTTPResponse: Sendable {
         get { box.fields.request }
         set { box.change { $0.request = newValue } }
     }
-    /// The manager's decoder for JSON, which is used if the caller gives no other.
-    package var jsonDecoder: JSONDecoder? {
-        get { box.fields.jsonDecoder }
-        set { box.change { $0.jsonDecoder = newValue } }
-    }
-    /// Returns the response with a decoder, unless it has one. A response that a loader made itself gets the manager's decoder this way.
-    func decoded(by decoder: JSONDecoder?) -> HTTPResponse {
-        guard jsonDecoder == nil, let decoder else { return self }
-        var response = self
-        response.jsonDecoder = decoder
-        return response
+    /// Returns a response that a loader of the application made, to a request with the options, the decoder and the secret names of the
+    /// caller's.
+    func inheriting(from caller: HTTPRequest) -> HTTPResponse {
+        if request.id == caller.id { return self }
+        var inheriting = self
+        inheriting.request = request.inheriting(from: caller)
+        return inheriting
     }
     /// The origin of the response: the server or the cache.
     public var source: Source {
@@ -117,10 +112,8 @@ public struct HTTPResponse: Sendable {
         self.init(statusCode: statusCode, headers: headers, body: body, request: request, source: .network)
     }
 
-    init(
-        statusCode: Int, headers: HTTPHeaders, body: Data, request: HTTPRequest, source: Source = .network, jsonDecoder: JSONDecoder? = nil
-    ) {
-        box = CopyOnWriteBox(Fields(statusCode: statusCode, headers: headers, request: request, source: source, jsonDecoder: jsonDecoder))
+    init(statusCode: Int, headers: HTTPHeaders, body: Data, request: HTTPRequest, source: Source) {
+        box = CopyOnWriteBox(Fields(statusCode: statusCode, headers: headers, request: request, source: source))
         self.body = body
     }
 

@@ -12,7 +12,6 @@ final class CallPolicies: Sendable {
     var environment: ServerEnvironment { choices.environment }
     var leavesBaseURL: Bool { choices.leavesBaseURL }
     var validators: [any ResponseValidator] { choices.validators }
-    var jsonDecoder: JSONDecoder? { choices.jsonDecoder }
     var retryControl: (any RetryControl)? { choices.retryControl }
     var authentication: AuthenticationChoice { choices.authentication }
     var duplicateIdentifier: String? { choices.duplicateIdentifier }
@@ -36,8 +35,6 @@ struct CallChoices: Sendable {
     var leavesBaseURL = false
     /// The caller's validators, in order.
     var validators: [any ResponseValidator] = []
-    /// The decoder for the response's JSON, unless the caller gives another.
-    var jsonDecoder: JSONDecoder?
     /// The control that decides on retries; `nil` for the manager's.
     var retryControl: (any RetryControl)?
     /// The source of the request's credential.
@@ -69,7 +66,6 @@ extension CallPolicies {
     var choicesForSideRequest: CallChoices {
         var choices = CallChoices()
         choices.environment = environment
-        choices.jsonDecoder = jsonDecoder
         choices.epoch = epoch
         choices.groups = groups
         return choices

@@ -103,8 +103,7 @@ public struct HTTPNext: Sendable {
 
     private func run(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {
         do {
-            let response = try await rest(request.inheriting(from: context.call.request), context)
-            return response.decoded(by: context.policies.jsonDecoder)
+            return try await rest(request.inheriting(from: context.call.request), context)
         } catch {
             throw context.explain(error)
         }
@@ -120,23 +119,6 @@ extension [any HTTPLoader] {
         guard let first else { return try await rest(request, context) }
         let others = Array(dropFirst())
         let next = HTTPNext(in: context) { request, context in try await others.load(request, in: context, rest) }
-        return try await first.load(request, next: next).decoded(by: context.policies.jsonDecoder)
-    }
-}
-
-extension HTTPRequest {
-    /// Adds the options and the secret names of the caller's request to a request that a loader made itself.
-    func inheriting(from request: HTTPRequest) -> HTTPRequest { id == request.id ? self : adding(optionsOf: request) }
-
-    @inline(never)
-    private func adding(optionsOf request: HTTPRequest) -> HTTPRequest {
-        var inheriting = self
-        inheriting.options.inherit(request.options)
-        // A name that is secret in the caller's request stays secret, even if the loader's request declares it public.
-        var secrets = request.secrets
-        secrets.apply(inheriting.secrets)
-        secrets.hide(request.secrets)
-        inheriting.secrets = secrets
-        return inheriting
+        return try await first.load(request, next: next).inheriting(from: context.call.request)
     }
 }

@@ -1,11 +1,13 @@
 import NessLock
 import NessPromise
 
-/// The requests of a manager that are in flight: to drop them, and to wait until their work has ended.
+/// The requests and the refreshes of a manager that are in flight: to end them, and to wait until their work has ended.
 final class RunningRequests: Sendable {
     fileprivate struct State: Sendable {
         var nextID = 0
-        var running: [Int: Call] = [:]
+        var running: [Int: (call: Call, isOfRefresh: Bool)] = [:]
+        /// The refreshes of credentials, with their epochs. Only a reset or a shutdown ends them.
+        var refreshes: [Int: (refresh: RunningRefresh, epoch: Int)] = [:]
         /// The number of resets and shutdowns so far. A request that was made before the last of them may no longer send.
         var epoch = 0
         /// The exchanges and downloads that a reset has to wait for.
@@ -18,6 +20,9 @@ final class RunningRequests: Sendable {
         var untilIdle = WaiterQueue<Waiter>()
         /// The callers of `reset`, which wait for its end.
         var untilReset = WaiterQueue<Waiter>()
+
+        /// Takes the callers of `shutDown` if nothing runs.
+        mutating func takeUntilEmpty() -> [Waiter] { running.isEmpty && refreshes.isEmpty ? untilEmpty.takeAll() : [] }
 
         mutating func beginWork() -> Int {
             nextID += 1
@@ -39,11 +44,33 @@ final class RunningRequests: Sendable {
     /// Registers a call.
     /// - Returns: The identifier for `remove(_:)`.
     func add(_ call: Call) -> Int {
-        state.withLock { state in
+        let isOfRefresh = HandlerScope.current != nil && !RunningRefresh.surrounding.isEmpty
+        return state.withLock { state in
             state.nextID += 1
-            state.running[state.nextID] = call
+            state.running[state.nextID] = (call, isOfRefresh)
             return state.nextID
         }
+    }
+
+    /// Registers a refresh.
+    /// - Parameter epoch: The epoch of the request that causes it.
+    /// - Returns: The identifier for `remove(refresh:)`; `nil` if the refresh must not begin, because the request is from before a reset.
+    func add(_ refresh: RunningRefresh, _ epoch: Int?) -> Int? {
+        state.withLock { state in
+            guard let epoch, !state.isResetting, state.epoch == epoch else { return nil }
+            state.nextID += 1
+            state.refreshes[state.nextID] = (refresh, epoch)
+            return state.nextID
+        }
+    }
+
+    /// Removes a refresh that has ended.
+    func remove(refresh id: Int) {
+        let (_, waiters): (RunningRefresh?, [Waiter]) = state.withLock { state in
+            let removed = state.refreshes.removeValue(forKey: id)
+            return (removed?.refresh, state.takeUntilEmpty())
+        }
+        for waiter in waiters { waiter.resume() }
     }
 
     /// Removes a call that has ended.
@@ -51,17 +78,28 @@ final class RunningRequests: Sendable {
         // The call is released outside the lock.
         let (_, waiters): (Call?, [Waiter]) = state.withLock { state in
             let removed = state.running.removeValue(forKey: id)
-            return (removed, state.running.isEmpty ? state.untilEmpty.takeAll() : [])
+            return (removed?.call, state.takeUntilEmpty())
         }
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Drops the requests that are in flight, or those of a group.
-    func dropAll(in group: String?) { drop { call in group.map { call.policies.groups.contains($0) } ?? true } }
+    /// Drops the requests that are in flight, or those of a group. A request that a refresh has made belongs to the refresh, and is only
+    /// dropped with its group.
+    func dropAll(in group: String?) {
+        drop { call, isOfRefresh in group.map { call.policies.groups.contains($0) } ?? !isOfRefresh }
+    }
 
-    private func drop(where isChosen: (Call) -> Bool) {
-        let chosen = state.withLock { $0.running.values.filter(isChosen) }
+    private func drop(where isChosen: (Call, _ isOfRefresh: Bool) -> Bool) {
+        let chosen = state.withLock { $0.running.values.filter(isChosen).map(\.call) }
         for call in chosen { call.drop() }
+    }
+
+    /// Ends the refreshes and drops the requests from before an epoch.
+    private func endAll(before epoch: Int) {
+        // The refreshes first: the error of a request that is dropped must not become the error of its refresh.
+        let refreshes = state.withLock { $0.refreshes.values.filter { $0.epoch < epoch }.map(\.refresh) }
+        for refresh in refreshes { refresh.end(with: .failure(RunningRefresh.Abandoned())) }
+        drop { call, _ in call.policies.epoch.map { $0 < epoch } ?? true }
     }
 
     /// The epoch of a request that is made now. `nil` if none may be made, because the manager was shut down.
@@ -143,7 +181,7 @@ final class RunningRequests: Sendable {
         }
         // A second caller drops them as well: the first one may not have reached this caller's request yet. But it must not drop a request
         // that was made after the first reset had ended.
-        drop { call in call.policies.epoch.map { $0 < epoch } ?? true }
+        endAll(before: epoch)
         if isFirst { Task { await run(forget) } }
         try? await waiter?.wait()
     }
@@ -193,19 +231,20 @@ extension RunningRequests {
 
     private func finish(within limit: Duration, _ clock: PipelineClock, _ end: @Sendable () async -> Void) async {
         let waiter: Waiter? = state.withLock { state in
-            state.running.isEmpty ? nil : state.untilEmpty.join { id in Waiter { [self] in leaveUntilEmpty(id) } }
+            state.running.isEmpty && state.refreshes.isEmpty ? nil : state.untilEmpty.join { id in Waiter { [self] in leaveUntilEmpty(id) } }
         }
         if let waiter {
             let cancel = clock.startTimer(after: limit) { waiter.cancel() }
             try? await waiter.wait()
             cancel()
         }
-        state.withLock { state in
+        let epoch = state.withLock { state in
             state.shutdown = .over
             // Requests that were admitted before can no longer send.
             state.epoch += 1
+            return state.epoch
         }
-        dropAll(in: nil)
+        endAll(before: epoch)
         await waitUntilIdle()
         await end()
     }

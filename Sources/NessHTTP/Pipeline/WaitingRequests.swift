@@ -39,8 +39,7 @@ package final class WaitingRequests: Sendable {
     /// wait does so once the task continues.
     /// - Parameters:
     ///   - line: The line in which the request waits.
-    ///   - wait: The wait. The request has joined the queue before, so that a counted request is in the queue. Only a wait for a refresh is
-    ///     counted just before it joins, because a promise holds the wait.
+    ///   - wait: The wait. The request has joined the queue before, so that a counted request is in the queue.
     func during<Value: Sendable>(
         _ line: WaitingLine, isolation: isolated (any Actor)? = #isolation, _ wait: () async throws -> Value
     ) async rethrows -> Value {
@@ -87,10 +86,4 @@ package enum WaitingLine: Sendable, Hashable {
     case throttle
     /// The line for a refreshed credential.
     case refresh
-}
-
-/// A manager that counts its waiting requests.
-protocol WaitCounting: AnyObject, Sendable {
-    /// The numbers of requests that wait, by line.
-    var waiting: WaitingRequests { get }
 }

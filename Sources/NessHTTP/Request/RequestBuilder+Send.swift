@@ -29,7 +29,6 @@ extension RequestBuilder {
         policies.groups = groups
         policies.environment = environment
         policies.validators = validators
-        policies.jsonDecoder = sender.defaults.jsonDecoder
         policies.retryControl = retryControl ?? self.retryControl
         policies.authentication = authentication
         policies.duplicateIdentifier = duplicateIdentifier

@@ -120,7 +120,7 @@ public struct RequestBuilder: Sendable {
                 method, url: url, headers: headers, body: try finishedBody(), timeout: timeout ?? defaults.timeout,
                 deadline: deadline ?? defaults.deadline, redirects: redirects ?? defaults.redirects,
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
-                secrets: secrets, options: options)
+                secrets: secrets, options: options, jsonDecoder: defaults.jsonDecoder)
         } catch {
             let redactor = Redactor(secrets)
             let reason = redactor.redacted(text: reason(error))

@@ -7,13 +7,15 @@ extension Pipeline {
     func renew(
         _ authentication: any Authentication, after response: HTTPResponse, in context: CallContext
     ) async throws -> Bool {
+        // A loader above may have ignored that the request was dropped.
+        try Task.checkCancellation()
         do {
-            return try await AuthenticationCircumstances.$current.withValue(.init(call: context.call, manager: manager())) {
+            return try await AuthenticationCircumstances.$current.withValue(.init(call: context.call, pipeline: self)) {
                 try await authentication.renew(after: response)
             }
         } catch {
             context.call.makeFinal()
-            throw error
+            throw Self.marked(error)
         }
     }
 
@@ -23,15 +25,28 @@ extension Pipeline {
     func authenticate(
         _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
     ) async throws -> HTTPRequest {
-        let circumstances = AuthenticationCircumstances(call: context.call, manager: manager(), isRenewed: isRenewed)
-        var authenticated = try await AuthenticationCircumstances.$current.withValue(circumstances) {
-            try await authentication.authenticate(request)
+        let circumstances = AuthenticationCircumstances(call: context.call, pipeline: self, isRenewed: isRenewed)
+        var authenticated: HTTPRequest
+        do {
+            authenticated = try await AuthenticationCircumstances.$current.withValue(circumstances) {
+                try await authentication.authenticate(request)
+            }
+        } catch {
+            throw Self.marked(error)
         }
         let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
         guard !added.allSatisfy(authenticated.secrets.containsHeader) else { return authenticated }
         authenticated.secrets.insert(added)
         authenticated.headers.secrets = authenticated.secrets
         return authenticated
+    }
+
+    /// Returns an error of an authentication, which tells so.
+    private static func marked(_ error: any Error) -> any Error {
+        guard let error = error as? NessError else { return error }
+        var context = error.context
+        context.isAuthenticationFailure = true
+        return NessError(error.kind, context)
     }
 
     /// Returns the source of a request's credential; `nil` for none.

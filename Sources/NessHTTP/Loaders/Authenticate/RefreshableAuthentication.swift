@@ -6,7 +6,10 @@ import NessLock
 /// was sent with an older credential than the current one is sent again without a refresh.
 ///
 /// If a refresh fails, all requests that wait for it fail with its error, and the next 401 starts a new refresh. A second 401 after a
-/// refresh is final. Dropping one waiting request does not end the refresh; dropping all of them does.
+/// refresh is final.
+///
+/// A refresh that has begun continues if the requests that wait for it are dropped or reach their deadlines: the next request finds the new
+/// credential. It ends with its `timeout`, when `credential` is set, and when its manager is reset or shut down.
 ///
 /// With `isStale` a credential is also renewed ahead of time: a request with a stale credential is not sent, but waits for the same
 /// single refresh, and is then sent with the new credential.
@@ -39,7 +42,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// A Boolean value that indicates whether a 403 starts a refresh, in addition to a 401.
     public let refreshesOnForbidden: Bool
     private let timeout: Duration?
-    private let clock: PipelineClock
+    /// The clock of `timeout`; `nil` for the manager's.
+    private let clock: PipelineClock?
     private let apply: @Sendable (Credential) -> HTTPHeaders
     private let isStale: (@Sendable (Credential) -> Bool)?
     private let refresh: @Sendable (Credential, Occasion) async throws -> Credential
@@ -60,19 +64,19 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, in addition to a 401.
     ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
-    ///   - clock: The clock that measures `timeout`.
+    ///   - clock: The clock that measures `timeout`; `nil` for that of the manager whose request starts the refresh.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
     ///   - refresh: Gets a new credential, given the rejected one and the response that rejected it. Runs off the main thread. Two
     ///     refreshes never run at the same time, unless the closure continues after its cancellation.
     public init(
         credential: Credential, refreshesOnForbidden: Bool = false, timeout: Duration? = .seconds(300),
-        clock: any Clock<Duration> = ContinuousClock(), apply: @escaping @Sendable (Credential) -> HTTPHeaders,
+        clock: (any Clock<Duration>)? = nil, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         refresh: @escaping @Sendable (_ stale: Credential, _ response: HTTPResponse) async throws -> Credential
     ) {
         state = Lock(State(credential: credential))
         self.refreshesOnForbidden = refreshesOnForbidden
         self.timeout = timeout
-        self.clock = PipelineClock(clock)
+        self.clock = clock.map { PipelineClock($0) }
         self.apply = apply
         isStale = nil
         // Without `isStale` every refresh has a response.
@@ -84,13 +88,13 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// Makes an authentication whose refresh gets the manager: see the public initializer with `renew`, beside `Ness`.
     init(
         credential: Credential, isStale: (@Sendable (Credential) -> Bool)?, refreshesOnForbidden: Bool, timeout: Duration?,
-        clock: any Clock<Duration>, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
+        clock: (any Clock<Duration>)?, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         renew: @escaping @Sendable (Credential, Occasion) async throws -> Credential
     ) {
         state = Lock(State(credential: credential))
         self.refreshesOnForbidden = refreshesOnForbidden
         self.timeout = timeout
-        self.clock = PipelineClock(clock)
+        self.clock = clock.map { PipelineClock($0) }
         self.apply = apply
         self.isStale = isStale
         refresh = renew
@@ -108,15 +112,12 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 return (state.credential, state.refresh)
             }
             guard let outdated, !isInsideRefresh else { return }
-            outdated.end.drop(becauseOf: RunningRefresh.Abandoned())
+            outdated.end(with: .failure(RunningRefresh.Abandoned()))
         }
     }
 
     /// The number of requests that wait for the running refresh. Zero if no refresh runs.
-    package var waiterCount: Int {
-        guard let refresh = state.withLock({ $0.refresh }), refresh.isLive else { return 0 }
-        return refresh.end.waiterCount
-    }
+    package var waiterCount: Int { state.withLock { $0.refresh }?.waiterCount ?? 0 }
 
     /// Adds the header fields of the current credential. Adds nothing to a request that the refresh itself makes. If the credential is
     /// stale, waits for a newer one before.
@@ -128,9 +129,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         var current = state.withLock { $0 }
         var hasWaited = circumstances?.isRenewed == true
         while let isStale, !(hasWaited && current.isRefreshed), isStale(current.credential) {
-            let occasion = Occasion(request: request, response: nil, manager: circumstances?.manager)
+            let occasion = Occasion(request: request, response: nil, manager: circumstances?.pipeline.manager())
             do {
-                try await waitForCredential(newerThan: current.generation, occasion)
+                try await waitForCredential(newerThan: current.generation, occasion, circumstances)
             } catch {
                 circumstances?.call.makeFinal()
                 throw error
@@ -149,14 +150,19 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   the wait could never end, because the refresh of another authentication waits for this one and makes this request.
     public func renew(after response: HTTPResponse) async throws -> Bool {
         guard let generation = response.request[CredentialGeneration.self], !RunningRefresh.surrounds(self) else { return false }
-        let manager = AuthenticationCircumstances.current?.manager
-        try await waitForCredential(newerThan: generation, Occasion(request: response.request, response: response, manager: manager))
+        let circumstances = AuthenticationCircumstances.current
+        let occasion = Occasion(request: response.request, response: response, manager: circumstances?.pipeline.manager())
+        try await waitForCredential(newerThan: generation, occasion, circumstances)
         return true
     }
 
     /// Waits for a credential of a later generation. Starts a refresh, unless one runs.
-    private func waitForCredential(newerThan generation: Int, _ occasion: Occasion) async throws {
+    private func waitForCredential(
+        newerThan generation: Int, _ occasion: Occasion, _ circumstances: AuthenticationCircumstances?
+    ) async throws {
         while true {
+            // A request that was dropped must not start a refresh.
+            try Task.checkCancellation()
             let (refresh, stale): (RunningRefresh?, (Credential, Int)?) = state.withLock { state in
                 // A refresh that has set a credential may still fail.
                 if let running = state.refresh, running.isLive { return (running, nil) }
@@ -166,24 +172,16 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 return (refresh, (state.credential, state.generation))
             }
             guard let refresh else { return }
-            if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion) }
-            let waiting = (occasion.manager as? any WaitCounting)?.waiting
+            if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion, circumstances) }
             do {
-                // The refresh is shared. If this waiter is dropped, the refresh continues for the others; it ends with the last waiter.
-                let hasEnded: Bool
-                if let waiting {
-                    hasEnded = try await waiting.during(.refresh) { try await refresh.wait() }
-                } else {
-                    hasEnded = try await refresh.wait()
-                }
-                if hasEnded { return }
+                if try await refresh.wait(countedBy: circumstances?.pipeline.waiting) { return }
                 let reason = "the refresh of the credential waits for this request"
                 let context = NessError.Context(request: occasion.request, response: occasion.response, reason: reason)
                 throw occasion.response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
             } catch is RunningRefresh.Abandoned {
-                // The refresh ended because all its waiters were dropped just before this one joined, or because a new credential was set.
-                // Try again, unless this task itself was canceled.
-                try Task.checkCancellation()
+                // All waiters of the refresh were dropped just before this one joined, a new credential was set, or another manager was
+                // reset.
+                continue
             } catch is RunningRefresh.TimedOut {
                 throw NessError.timedOut(
                     NessError.Context(
@@ -193,14 +191,18 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         }
     }
 
-    private func start(_ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion) {
-        running.end.start { [self] in
+    private func start(
+        _ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion,
+        _ circumstances: AuthenticationCircumstances?
+    ) {
+        let clock = clock ?? circumstances?.pipeline.clock ?? PipelineClock(ContinuousClock())
+        running.start(in: circumstances?.pipeline.running, circumstances?.call.policies.epoch) { [self] in
             let stopTimer = timeout.map { timeout in
-                clock.startTimer(after: timeout) { [weak running] in running?.end.drop(becauseOf: RunningRefresh.TimedOut()) }
+                clock.startTimer(after: timeout) { running.end(with: .failure(RunningRefresh.TimedOut())) }
             }
             defer { stopTimer?() }
             do {
-                let fresh = try await HandlerScope.with(running) { try await refresh(stale, occasion) }
+                let fresh = try await refresh(stale, occasion)
                 try Task.checkCancellation()
                 state.withLock { state in
                     // A credential that was set during the refresh, for example by a login, is newer.
@@ -221,8 +223,8 @@ struct AuthenticationCircumstances: Sendable {
 
     /// The call whose request is authenticated.
     let call: Call
-    /// The manager that sends the request; `nil` if it has been released.
-    let manager: (any AnyObject & Sendable)?
+    /// The pipeline of the manager that sends the request.
+    let pipeline: Pipeline
     /// True if the credential was just renewed, and is not to be renewed ahead of time.
     var isRenewed = false
 }

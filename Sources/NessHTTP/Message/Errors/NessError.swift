@@ -62,6 +62,8 @@ public enum NessError: Error, Sendable {
         package var isUnsent = false
         /// True if a part of an invalid request was sent, such as the start of a body.
         package var isPartlySent = false
+        /// True if the request's `Authentication` threw the error.
+        package var isAuthenticationFailure = false
         /// True if a server may have acted on the request before this error, such as on a POST that it redirected to a GET.
         package var followsAction = false
 
@@ -196,6 +198,10 @@ public enum NessError: Error, Sendable {
         case .invalidRequest, .dropped, .tls, .validation, .decoding, .redirect, .duplicate, .responseTooLarge, .fileSystem: false
         }
     }
+
+    /// True if the request's `Authentication` threw the error, for example because the refresh of the credential failed. The request itself
+    /// was not sent, or the server rejected its credential before. An error of another type than `NessError` passes unchanged.
+    public var isAuthenticationFailure: Bool { context.isAuthenticationFailure }
 
     /// False only if the server certainly has not seen the request: no attempt sent it, or no connection was established.
     public var mayHaveReachedServer: Bool {

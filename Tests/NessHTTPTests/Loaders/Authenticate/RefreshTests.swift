@@ -239,29 +239,4 @@ struct RefreshTests {
         #expect(refreshes.total == 1)
         #expect(rig.mock.requests.count == 6)
     }
-
-    @Test(
-        "when all waiting requests are dropped, or out of time, the refresh ends; the next 401 starts another", .covers("PMH-74", "BP-25"),
-        arguments: [true, false])
-    func withoutWaitersTheRefreshEnds(byDrop: Bool) async throws {
-        let refreshes = Tally(), never = TestGate(), cancelled = TestGate()
-        let token = Self.token { _, _ in
-            if refreshes.enter() > 0 { return "new" }
-            await never.wait()
-            if Task.isCancelled { cancelled.open() }
-            return "late"
-        }
-        let rig = Rig(advances: false) { $0.authentication = token }
-        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
-        let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "x?\($0)").set(deadline: .seconds(9)).dataRequest() }
-        await refreshes.wait(for: 1)
-        try await rig.ness.waitForRequests(3, at: .refresh)
-        await rig.clock.waitUntil { $0.sleeperCount == 3 }
-        if byDrop { for promise in promises { promise.drop() } } else { rig.clock.advance(by: .seconds(9)) }
-        for promise in promises { #expect(await promise.nessError()?.kind == (byDrop ? .dropped : .timedOut)) }
-        await cancelled.wait()
-        #expect(token.credential == "old")
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
-        #expect(refreshes.total == 2)
-    }
 }

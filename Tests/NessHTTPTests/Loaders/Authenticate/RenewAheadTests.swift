@@ -174,26 +174,6 @@ import Testing
         session.withLock { $0 = nil }
     }
 
-    @Test("dropping the only waiting request ends the renewal")
-    func dropped() async throws {
-        let asked = TestGate(), ended = TestGate()
-        let authentication = Self.authentication { _, _ in
-            asked.open()
-            let (never, resolver) = Promise<Token>.pending()
-            let outcome = await never.settled
-            ended.open()
-            _ = resolver
-            return try outcome.get()
-        }
-        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await asked.wait()
-        promise.drop()
-        await ended.wait()
-        #expect(await promise.nessError()?.kind == .dropped)
-        #expect(rig.mock.requests.isEmpty)
-    }
-
     @Test("renewals ahead of time that wait for each other's requests fail instead of hanging")
     func cycle() async throws {
         let other = Lock<Authentication?>(nil), firstBegan = TestGate(), secondBegan = TestGate()
