@@ -18,6 +18,8 @@ extension RefreshableAuthentication {
     /// `credential` meanwhile ends that refresh, and all waiting requests go out with the new credential.
     /// - Parameters:
     ///   - credential: The first credential.
+    ///   - userIdentifier: Returns a stable name of a credential's user: see `Authentication.userIdentifier`. Runs off the main thread,
+    ///     often several times for a request. By default there is no name.
     ///   - isStale: Returns true for a credential that must be renewed before it is sent, for example because it is about to expire. Runs
     ///     off the main thread, once for each attempt of a request. A new credential that is already stale is sent as it is, even after
     ///     the server has rejected the one before. By default no credential is renewed ahead of time.
@@ -30,13 +32,15 @@ extension RefreshableAuthentication {
     ///     credential: see `Ness.withoutAuthentication()`. Runs off the main thread. Two refreshes never run at the same time, unless the
     ///     closure continues after its cancellation.
     public convenience init(
-        credential: Credential, isStale: @escaping @Sendable (Credential) -> Bool = { _ in false }, refreshesOnForbidden: Bool = false,
+        credential: Credential, userIdentifier: @escaping @Sendable (Credential) -> String? = { _ in nil },
+        isStale: @escaping @Sendable (Credential) -> Bool = { _ in false }, refreshesOnForbidden: Bool = false,
         timeout: Duration? = .seconds(300), clock: (any Clock<Duration>)? = nil,
         apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         renew: @escaping @Sendable (_ stale: Credential, _ ness: Ness) async throws -> Credential
     ) {
         self.init(
-            credential: credential, isStale: isStale, refreshesOnForbidden: refreshesOnForbidden, timeout: timeout, clock: clock,
+            credential: credential, userIdentifier: userIdentifier, isStale: isStale, refreshesOnForbidden: refreshesOnForbidden,
+            timeout: timeout, clock: clock,
             apply: apply
         ) { stale, occasion in
             guard let ness = occasion.manager as? Ness else {

@@ -106,7 +106,7 @@ extension URLQuery: QueryValue {
 
     /// Makes the name of a parameter nested in another, as servers read it: `b[c]` in `a` is `a[b][c]`, and `b[]` is `a[b][]`.
     static func nested(_ own: String, in name: String) -> String {
-        let bracket = own.firstIndex(of: "[") ?? own.endIndex
+        let bracket = own.utf8.firstIndex(of: UInt8(ascii: "[")) ?? own.endIndex
         return "\(name)[\(own[..<bracket])]\(own[bracket...])"
     }
 }

@@ -71,11 +71,11 @@ struct FileVersion: Codable, Sendable {
     /// Checks whether a 304 may confirm this version. A 304 with another entity tag does not.
     func isConfirmed(by response: HTTPResponse) -> Bool {
         guard let entityTag, let answered = response.headers[HeaderName.entityTag] else { return true }
-        return Self.opaque(entityTag) == Self.opaque(answered)
+        return Self.opaque(entityTag).isExactly(Self.opaque(answered))
     }
 
     /// The entity tag without the prefix `W/`. The comparison of If-None-Match ignores it (RFC 9110, 8.8.3.2).
-    private static func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
+    private static func opaque(_ tag: String) -> Substring { tag.startsExactly(with: "W/") ? Substring(tag.utf8.dropFirst(2)) : tag[...] }
 
     private static func isTag(_ text: String) -> Bool { PartialRecord.isTag(String(opaque(text))) }
 }

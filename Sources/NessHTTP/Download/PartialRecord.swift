@@ -84,7 +84,7 @@ struct PartialRecord: Codable, Sendable {
 
     /// Checks whether a response names another version than the validator. A response without a version does not.
     static func isOther(_ response: HTTPResponse, than validator: String) -> Bool {
-        response.headers[isTag(validator) ? HeaderName.entityTag : HeaderName.lastModified].map { $0 != validator } ?? false
+        response.headers[isTag(validator) ? HeaderName.entityTag : HeaderName.lastModified].map { !$0.isExactly(validator) } ?? false
     }
 
     /// Checks whether a string is a strong entity tag (RFC 9110, 8.8.3).

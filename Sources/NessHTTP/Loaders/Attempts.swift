@@ -24,7 +24,7 @@ extension Pipeline {
             switch judged(outcome, of: request, in: context, since: start) {
             case .success(let response): return response
             case .failure(let failure):
-                guard try await waitForNextAttempt(after: failure, in: context) else {
+                if let failure = try await waitForNextAttempt(after: failure, in: context) {
                     return try failure.result(asking: control(of: context))
                 }
             }
@@ -45,13 +45,27 @@ extension Pipeline {
         return try await authenticated(request, by: authentication, context)
     }
 
-    /// Adds the credential. If the server rejects it and it can be renewed, the request is sent once more.
     private func authenticated(
         _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext
     ) async throws -> HTTPResponse {
         context.call.markAuthenticated()
         var context = context
         if case .inherited = context.policies.authentication { context.credentialScope = context.policies.environment.baseURL }
+        do {
+            return try await sendRenewing(request, by: authentication, context)
+        } catch let error as NessError where error.isAuthenticationFailure && error.isTransient {
+            // Without a network there may be no credential, but the user may have a stored response.
+            guard let cache, let user = authentication.userIdentifier,
+                let stored = await cache.answer(toUser: user, request, in: context, self)
+            else { throw error }
+            return stored
+        }
+    }
+
+    /// Adds the credential. If the server rejects it and it can be renewed, the request is sent once more.
+    private func sendRenewing(
+        _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext
+    ) async throws -> HTTPResponse {
         var response = try await answer(authenticate(request, by: authentication, in: context), context)
         while authentication.isAsked(about: response), response.hasSeenCredential(of: request, inside: context.credentialScope) {
             // One renewal for all attempts, even if an attempt in between failed for another reason.

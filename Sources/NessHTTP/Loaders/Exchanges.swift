@@ -68,7 +68,7 @@ extension Pipeline {
             return try await sendForeign(request, through: loaders, hop)
         }
         // After the timeout of a range the download continues: it closes its file, and may fetch the range again.
-        return try await AbandonableWork.run(under: hop) { [self] in
+        return try await AbandonableWork.run(stoppedBy: hop.onStop) { [self] in
             guard hop.occupySlot() else { throw CancellationError() }
             defer { hop.releaseSlot() }
             return try await sendForeign(request, through: loaders, hop)

@@ -19,6 +19,17 @@ final class Wire: Sendable {
         controlled = transport.controlled
     }
 
+    /// Returns the way on which requests reach a server: the client certificate, and what the transport's `route` names. A server may tell
+    /// users apart by it, so the cache does. Empty for most managers.
+    func route(to url: URL) -> String {
+        var route = ""
+        // With its length, so that no value can look like two.
+        func add(_ name: String, _ value: String) { route += "@\(name) \(value.utf8.count) \(value) " }
+        if !transport.route.isEmpty { add("route", transport.route) }
+        if url.scheme?.lowercased() == "https", let identity = try? identities.get().value(for: url) { add("identity", identity.digest) }
+        return route
+    }
+
     /// True if no code of the application runs while the request is sent.
     func isStoppable(_ request: HTTPRequest, in context: CallContext) -> Bool {
         controlled.isStoppable && context.transport == nil && request.body.map { $0.isResolved && !$0.isStreamed } ?? true

@@ -49,8 +49,10 @@ extension HTTPRequest {
 extension String {
     /// The text as one word for a shell, on one line.
     fileprivate var shellQuoted: String {
-        let isPlain = !unicodeScalars.contains { $0.value < 32 || (127...159).contains($0.value) || (0x2028...0x2029).contains($0.value) }
-        guard !isPlain else { return "'\(replacing("'", with: #"'\''"#))'" }
+        // Scalars, and not Characters: an apostrophe and a combining mark are one Character, which would not be escaped.
+        guard unicodeScalars.contains(where: \.isInvisible) else {
+            return "'" + unicodeScalars.map { $0 == "'" ? #"'\''"# : String($0) }.joined() + "'"
+        }
         var quoted = ""
         for scalar in unicodeScalars {
             switch scalar {
@@ -64,7 +66,7 @@ extension String {
             case _ where scalar.value < 32 || scalar.value == 127:
                 let octal = String(scalar.value, radix: 8)
                 quoted += "\\" + String(repeating: "0", count: 3 - octal.count) + octal
-            case _ where (128...159).contains(scalar.value) || (0x2028...0x2029).contains(scalar.value):
+            case _ where scalar.isInvisible:
                 for byte in String(scalar).utf8 { quoted += "\\" + String(byte, radix: 8) }
             default: quoted.unicodeScalars.append(scalar)
             }

@@ -98,6 +98,9 @@ public struct HTTPResponse: Sendable {
         case network
         /// The cache had the response, and no request was sent.
         case cache
+        /// The cache had the response, its lifetime had passed, and the server did not confirm it. The request or the response allowed that:
+        /// by `max-stale`, `stale-while-revalidate` or `stale-if-error`.
+        case stale
         /// The cache had the response, and the server confirmed it with 304. Header fields of the 304 replace the stored ones.
         case revalidated
     }

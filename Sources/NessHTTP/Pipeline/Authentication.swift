@@ -45,6 +45,14 @@ public protocol Authentication: Sendable {
     /// - Throws: An error that ends the attempt before anything is sent.
     func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest
 
+    /// A stable name of the user whose credential `authenticate(_:)` adds, such as the user's number at the server. `nil` by default, and
+    /// while nobody is signed in.
+    ///
+    /// `HTTPCache` keeps a user's responses under this name, in place of the credential. A renewed credential then finds the responses of
+    /// the old one, and the cache serves the user offline even if the credential has expired. Two users must never have one name: one
+    /// would get the other's responses.
+    var userIdentifier: String? { get }
+
     /// A Boolean value that indicates whether the library calls `renew(after:)` for a 403 as well. Some servers send a 403 for an expired
     /// credential. The default is `false`.
     var refreshesOnForbidden: Bool { get }
@@ -58,6 +66,9 @@ public protocol Authentication: Sendable {
 }
 
 extension Authentication {
+    /// `nil`: the credential stands for the user.
+    public var userIdentifier: String? { nil }
+
     /// `false`: a 403 is a response like any other.
     public var refreshesOnForbidden: Bool { false }
 

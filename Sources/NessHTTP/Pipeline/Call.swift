@@ -22,8 +22,10 @@ final class Call: Sendable {
         /// The source of the current exchange's partial response.
         fileprivate var partial: (any PartialResponse)?
 
-        fileprivate var deadlineTimer: StartedTimer?
-        fileprivate var deadlineEnd: Duration?
+        var deadlineTimer: StartedTimer?
+        var deadlineEnd: Duration?
+        /// Ends the work that another result can replace at the deadline; `nil` if the deadline ends the call.
+        var abandonAtDeadline: (@Sendable (any Error) -> Void)?
         var pause = CallPause()
 
         var counts = CallCounts()
@@ -36,13 +38,6 @@ final class Call: Sendable {
         fileprivate var isDropped = false
         /// The reader of a stream, from its head on.
         fileprivate var reader = Reader.none
-
-        /// Suspends the deadline, and keeps the time that it has left for the end of the pause. The caller cancels the returned timer.
-        mutating func suspendDeadline(at now: Duration) -> StartedTimer? {
-            guard let end = deadlineEnd.take() else { return nil }
-            pause.timeLeft = end - now
-            return deadlineTimer.take()
-        }
 
         mutating func makeRetryable() { isFinal = false }
     }
@@ -205,6 +200,7 @@ final class Call: Sendable {
             let task = state.member?.isRunner == true ? nil : state.task.take()
             defer {
                 (state.owner, state.member, state.deadlineTimer, state.unregister, state.partial) = (nil, nil, nil, nil, nil)
+                state.abandonAtDeadline = nil
                 state.pause.end()
             }
             return Held(
@@ -251,27 +247,6 @@ final class Call: Sendable {
         if !hasEnded { return end(with: outcome, isDrop: isDrop) }
         // The whole body had arrived.
         observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
-    }
-
-    // MARK: the deadline
-
-    /// The time of the deadline, on the manager's clock; `nil` for none.
-    var deadlineEnd: Duration? { state.withLock { $0.deadlineEnd } }
-
-    /// Starts the deadline, or continues it after a pause. During a pause it waits for the resume.
-    func startDeadline(after time: Duration) {
-        let end = clock.elapsed() + time.clampedForSleep
-        let timer = clock.startTimer(after: time, for: self)
-        let isNeeded = state.withLock { state in
-            if state.hasEnded { return false }
-            if state.pause.waiter != nil {
-                state.pause.timeLeft = time
-                return false
-            }
-            (state.deadlineTimer, state.deadlineEnd) = (timer, end)
-            return true
-        }
-        if !isNeeded { timer.cancel() }
     }
 
     // MARK: the exchange
@@ -339,13 +314,6 @@ final class Call: Sendable {
 
     /// Makes the renewals available again, because a credential may expire while a download is paused.
     func restoreRenewals() { state.withLock { $0.renewals = CredentialRenewals() } }
-}
-
-extension Call: TimerTarget {
-    func timerDidFire() {
-        let reason = "the deadline of \(request.deadline ?? .zero) has passed"
-        end(with: .failure(error(.timedOut, reason, response: responseSoFar)))
-    }
 }
 
 extension Call {

@@ -81,7 +81,8 @@ extension CallContext {
         {
             shown.request = sent.mine
         } else {
-            shown.request = response.request.shown(to: request)
+            // This caller's options, such as the number of the credential that was sent.
+            shown.request = response.request.shown(to: sent?.mine ?? request)
         }
         // The secrets of this caller are also secret in the redirects.
         if !shown.history.isEmpty { shown.history = shown.history.map { self.shown($0) } }

@@ -4,8 +4,10 @@ import Foundation
 final class RequestIdentity: Hashable, Sendable {
     /// A header field, with its name in lower case.
     private struct Line: Hashable, Sendable {
-        let name: String
-        let value: String
+        let name: ExactText
+        let value: ExactText
+
+        init(_ field: HTTPHeaders.Field) { (name, value) = (ExactText(field.name.asciiLowercased), ExactText(field.value)) }
     }
 
     /// The hash of what distinguishes most requests: a server's requests for many users differ in their header fields alone. Computed once,
@@ -13,17 +15,17 @@ final class RequestIdentity: Hashable, Sendable {
     private let hash: Int
     private let kind: RequestKind
     private let method: HTTPMethod
-    private let text: String
+    private let text: ExactText
     private let headers: [Line]
     private let body: [Data]
-    private let destination: String?
+    private let destination: ExactText?
     private let redirects: Redirects
     private let maximumBytes: Int?
     private let bypassesCookies: Bool
     private let keepsContentCoding: Bool
     private let networks: Networks
     /// The URL in its normal form.
-    let target: String
+    let target: ExactText
 
     private enum Redirects: Hashable, Sendable {
         case stop
@@ -62,16 +64,16 @@ final class RequestIdentity: Hashable, Sendable {
         keepsContentCoding = request[KeepsContentCoding.self]
         networks = Networks(request)
         kind = context.policies.kind
-        destination = context.policies.download.map { "\($0)" }
-        target = request.normalizedURL
+        destination = context.policies.download.map { ExactText("\($0)") }
+        target = ExactText(request.normalizedURL)
         if let identifier = context.policies.duplicateIdentifier {
             // The secret fields still count, so that one user never gets the response to another user's request.
             headers = Self.lines(request.headers.filter { request.secrets.containsHeader($0.name) })
-            (method, text, body) = (.custom(""), identifier, [])
+            (method, text, body) = (.custom(""), ExactText(identifier), [])
         } else {
             guard let body = request.body.map(\.identity) ?? [] else { return nil }
-            let fields = request.headers.filter { !ignoredHeaders.contains($0.name.lowercased()) }
-            let others = request.body?.headers.filter { !ignoredHeaders.contains($0.name.lowercased()) } ?? []
+            let fields = request.headers.filter { !ignoredHeaders.contains($0.name.asciiLowercased) }
+            let others = request.body?.headers.filter { !ignoredHeaders.contains($0.name.asciiLowercased) } ?? []
             headers = Self.lines(fields + others)
             (method, text, self.body) = (request.method, target, body)
         }
@@ -86,7 +88,7 @@ final class RequestIdentity: Hashable, Sendable {
     /// Returns fields in the order of their names. The values of one name stay in their order.
     private static func lines(_ fields: [HTTPHeaders.Field]) -> [Line] {
         if fields.isEmpty { return [] }
-        return fields.map { Line(name: $0.name.lowercased(), value: $0.value) }.sorted { $0.name < $1.name }
+        return fields.map(Line.init).sorted { $0.name < $1.name }
     }
 
     static func == (left: RequestIdentity, right: RequestIdentity) -> Bool {

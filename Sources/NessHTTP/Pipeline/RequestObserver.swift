@@ -17,7 +17,7 @@
 ///
 /// **The order of calls.** For each request:
 ///
-/// 1. `requestDidStart`, once. Then `requestDidWarn`, if the request looks like a mistake.
+/// 1. `requestDidStart`, once. Then `requestDidWarn`, if the request looks like a mistake; later, if the retry budget is used up.
 /// 2. For each attempt: `requestWillSend`. For each exchange on the wire in that attempt: `requestDidBeginExchange`, then
 ///    `requestDidReceiveInterim` for each interim response, then `requestDidReceiveHead`. If the attempt has a response:
 ///    `requestDidReceive`, then `verdict`. If another attempt follows: `requestWillRetry`.
@@ -42,11 +42,13 @@ public protocol RequestObserver: Sendable {
     /// A request has started.
     /// - Parameter request: The request as the caller made it.
     func requestDidStart(_ request: HTTPRequest)
-    /// A request looks like a mistake, but is sent all the same.
+    /// The library has a warning about a request, which continues all the same. `RequestLogger` logs it.
     ///
-    /// There is one such warning: the caller gave a path with a leading slash, which leaves the path of the manager's base URL (RFC 3986,
-    /// section 5.2), and with it the credential. `/users` under `https://host/v1` is `https://host/users`. Only the first such request of a
-    /// manager causes the call. `RequestLogger` logs it.
+    /// There are two warnings:
+    ///
+    /// - The caller gave a path with a leading slash, which leaves the path of the manager's base URL (RFC 3986, section 5.2), and with it
+    ///   the credential. `/users` under `https://host/v1` is `https://host/users`. Only the first such request of a manager causes the call.
+    /// - The manager's retry budget is used up, so the failed attempt of the request is the last one.
     /// - Parameters:
     ///   - warning: The warning, as one line without secrets.
     ///   - request: The request, with its absolute URL.

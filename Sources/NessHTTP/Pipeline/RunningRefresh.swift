@@ -3,11 +3,11 @@ import NessPromise
 
 /// A refresh of a credential, which requests wait for. Code that the refresh runs belongs to it, and must not wait for it.
 ///
-/// A refresh that has begun continues without waiters: a server may replace a token only once, and the next request finds the new one. It
-/// ends with its closure, its timeout, a new credential, a reset or a shutdown. A refresh whose waiters were all dropped before it began
-/// never begins.
+/// A refresh that has started continues without waiters: a server may replace a token only once, and the next request finds the new one. It
+/// ends with its closure, its timeout, a new credential, a reset or a shutdown. A refresh whose waiters were all dropped before it
+/// started never runs.
 final class RunningRefresh: ScopeMember {
-    /// The refresh was abandoned: all its waiters were dropped before it began, a new credential was set, or its manager was reset.
+    /// The refresh was abandoned: all its waiters were dropped before it started, a new credential was set, or its manager was reset.
     struct Abandoned: Error {}
 
     /// The refresh took longer than its timeout.
@@ -16,7 +16,7 @@ final class RunningRefresh: ScopeMember {
     private enum Phase: Sendable {
         /// No code of the application has run.
         case new
-        case begun
+        case started
         case ended(Result<Void, any Error>)
     }
 
@@ -71,11 +71,11 @@ final class RunningRefresh: ScopeMember {
             }
             if hasEnded { return running.remove(refresh: id) }
         }
-        // Under the lock, which `begin` takes: an end meanwhile finds the task.
+        // Under the lock, which `enter` takes: an end meanwhile finds the task.
         state.withLock { state in
             guard case .new = state.phase else { return }
             state.task = Task { [self] in
-                guard begin() else { return }
+                guard enter() else { return }
                 do {
                     try await HandlerScope.with(self, operation)
                     end(with: .success(()))
@@ -86,10 +86,10 @@ final class RunningRefresh: ScopeMember {
         }
     }
 
-    private func begin() -> Bool {
+    private func enter() -> Bool {
         state.withLock { state in
             guard case .new = state.phase else { return false }
-            state.phase = .begun
+            state.phase = .started
             return true
         }
     }

@@ -54,7 +54,7 @@ final class RunningRequests: Sendable {
 
     /// Registers a refresh.
     /// - Parameter epoch: The epoch of the request that causes it.
-    /// - Returns: The identifier for `remove(refresh:)`; `nil` if the refresh must not begin, because the request is from before a reset.
+    /// - Returns: The identifier for `remove(refresh:)`; `nil` if the refresh must not run, because the request is from before a reset.
     func add(_ refresh: RunningRefresh, _ epoch: Int?) -> Int? {
         state.withLock { state in
             guard let epoch, !state.isResetting, state.epoch == epoch else { return nil }
@@ -231,7 +231,8 @@ extension RunningRequests {
 
     private func finish(within limit: Duration, _ clock: PipelineClock, _ end: @Sendable () async -> Void) async {
         let waiter: Waiter? = state.withLock { state in
-            state.running.isEmpty && state.refreshes.isEmpty ? nil : state.untilEmpty.join { id in Waiter { [self] in leaveUntilEmpty(id) } }
+            if state.running.isEmpty, state.refreshes.isEmpty { return nil }
+            return state.untilEmpty.join { id in Waiter { [self] in leaveUntilEmpty(id) } }
         }
         if let waiter {
             let cancel = clock.startTimer(after: limit) { waiter.cancel() }

@@ -42,10 +42,9 @@ extension String: URLConvertible {
     private var percentEncodedWhereNeeded: String {
         let bytes = Array(utf8)
         var authorityEnd = 0
-        if let mark = range(of: "://"), !self[..<mark.lowerBound].contains(where: { "/?#".contains($0) }) {
-            let rest = self[mark.upperBound...]
-            let end = rest.firstIndex { "/?#".contains($0) } ?? endIndex
-            authorityEnd = utf8.distance(from: startIndex, to: end)
+        let isEnd: (UInt8) -> Bool = { "/?#".utf8.contains($0) }
+        if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8), !bytes[..<colon].contains(where: isEnd) {
+            authorityEnd = bytes[(colon + 3)...].firstIndex(where: isEnd) ?? bytes.count
         }
         var result = Array(bytes[..<authorityEnd])
         for index in authorityEnd..<bytes.count {

@@ -9,6 +9,8 @@ import Foundation
 public struct ClientIdentity: Sendable, Hashable {
     let pkcs12: Data
     let password: String
+    /// The digest of the certificate and its key, in hexadecimal digits. The cache tells users apart by it.
+    let digest: String
 
     /// Makes an identity. Its content is read when a connection is opened: with a wrong password, for example, each request that opens a
     /// connection to a host of the identity fails with `NessError.tls`, and its `tlsFailure` is `.clientCertificate`.
@@ -22,6 +24,7 @@ public struct ClientIdentity: Sendable, Hashable {
     public init(pkcs12: Data, password: String) {
         self.pkcs12 = pkcs12
         self.password = password
+        digest = SHA256Hash.digest(of: pkcs12).hexadecimal
     }
 }
 

@@ -57,6 +57,13 @@ public protocol Transport: Sendable {
     /// the option `KeepsContentCoding`. False by default.
     var keepsContentCoding: Bool { get }
 
+    /// A string that differs if requests reach a server on another way: through another proxy or socket, or with another client certificate
+    /// of the transport. Empty by default.
+    ///
+    /// A server may respond differently on each way, so managers that share an `HTTPCache` share only the responses of one route. Of the
+    /// string, only digests are written to a folder. A transport that wraps another one returns the other's route.
+    var route: String { get }
+
     /// The request options about certificates that the transport honors. None by default: a request to a host with a rule in
     /// `Ness.Configuration.serverTrust` or `clientIdentities` then fails before it is sent.
     var tlsCapabilities: TLSCapabilities { get }
@@ -82,6 +89,9 @@ public protocol Transport: Sendable {
 extension Transport {
     /// Returns false: the transport removes the content coding of every body.
     public var keepsContentCoding: Bool { false }
+
+    /// Returns the empty string.
+    public var route: String { "" }
 
     /// Returns the empty set: the transport honors none of the options.
     public var tlsCapabilities: TLSCapabilities { [] }

@@ -61,6 +61,8 @@ import FoundationNetworking
 /// error.
 public final class URLSessionTransport: ControlledTransport {
     private let configuration: @Sendable () -> URLSessionConfiguration
+    /// The proxies of the configuration on Apple platforms. Empty on Linux, where they come from the environment.
+    public let route: String
     private let shared: ExchangeSession
     private let onServerTrust: TrustAnswer
     private let prepare: @Sendable (inout URLRequest, HTTPRequest) -> Void
@@ -130,7 +132,13 @@ public final class URLSessionTransport: ControlledTransport {
             return configuration
         }
         _ = sessions.begin()
-        shared = ExchangeSession(configuration(), answer, onEnd: sessions.end)
+        let first = configuration()
+        #if canImport(FoundationNetworking)
+        route = ""
+        #else
+        route = (first.connectionProxyDictionary ?? [:]).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: "\n")
+        #endif
+        shared = ExchangeSession(first, answer, onEnd: sessions.end)
     }
 
     deinit { finish() }

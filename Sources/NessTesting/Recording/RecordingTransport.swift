@@ -64,6 +64,9 @@ public final class RecordingTransport: ControlledTransport {
     /// True if the wrapped transport can leave the content coding of bodies in place.
     public var keepsContentCoding: Bool { wrapped.keepsContentCoding }
 
+    /// The route of the transport that sends the requests.
+    public var route: String { wrapped.route }
+
     /// The value of the transport that sends the requests.
     public var tlsCapabilities: TLSCapabilities { wrapped.tlsCapabilities }
 

@@ -125,6 +125,10 @@ import Testing
             ("@/etc/hosts", "'@/etc/hosts'"), ("a\nb\t'\\\u{1B}7", #"$'a\nb\t\'\\\0337'"#),
             ("é\u{85}\u{2028}", #"$'é\302\205\342\200\250'"#),
             ("!!", "'!!'"),
+            // Each of these belongs to the apostrophe's Character.
+            ("a'\u{301};x", "'a'\\''\u{301};x'"), ("'\u{FE0F};x", #"$'\'\357\270\217;x'"#), ("'\u{200D};x", #"$'\'\342\200\215;x'"#),
+            ("'\u{1F3FD};x", "''\\''\u{1F3FD};x'"), ("\u{1B}'\u{301}\\\u{301}", "$'\\033\\'\u{301}\\\\\u{301}'"),
+            ("a\u{202E}b\u{2066}", "$'a\\342\\200\\256b\\342\\201\\246'"),
         ]) func quoting(text: String, quoted: String) throws
     {
         var request = HTTPRequest(.post, url: try url("https://mock.test/"))

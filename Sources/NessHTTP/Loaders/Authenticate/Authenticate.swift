@@ -10,12 +10,10 @@ extension Pipeline {
         // A loader above may have ignored that the request was dropped.
         try Task.checkCancellation()
         do {
-            return try await AuthenticationCircumstances.$current.withValue(.init(call: context.call, pipeline: self)) {
-                try await authentication.renew(after: response)
-            }
+            return try await run(authentication, in: context) { try await authentication.renew(after: response) }
         } catch {
             context.call.makeFinal()
-            throw Self.marked(error)
+            throw error
         }
     }
 
@@ -25,28 +23,39 @@ extension Pipeline {
     func authenticate(
         _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
     ) async throws -> HTTPRequest {
-        let circumstances = AuthenticationCircumstances(call: context.call, pipeline: self, isRenewed: isRenewed)
-        var authenticated: HTTPRequest
-        do {
-            authenticated = try await AuthenticationCircumstances.$current.withValue(circumstances) {
-                try await authentication.authenticate(request)
-            }
-        } catch {
-            throw Self.marked(error)
+        let user = authentication.userIdentifier
+        var authenticated = try await run(authentication, isRenewed: isRenewed, in: context) {
+            try await authentication.authenticate(request)
         }
-        let added = authenticated.headers.filter { !request.headers.fields.contains($0) }.map(\.name)
-        guard !added.allSatisfy(authenticated.secrets.containsHeader) else { return authenticated }
-        authenticated.secrets.insert(added)
+        let added = authenticated.headers.filter { !request.headers.fields.contains($0) }
+        // If the user changed meanwhile, the credential may be that of either.
+        if let user, authenticated[AuthenticatedUser.self] == nil, let other = authentication.userIdentifier, user.isExactly(other) {
+            authenticated[AuthenticatedUser.self] = AuthenticatedUser(name: user, fields: added)
+        }
+        guard !added.allSatisfy({ authenticated.secrets.containsHeader($0.name) }) else { return authenticated }
+        authenticated.secrets.insert(added.map(\.name))
         authenticated.headers.secrets = authenticated.secrets
         return authenticated
     }
 
-    /// Returns an error of an authentication, which tells so.
-    private static func marked(_ error: any Error) -> any Error {
-        guard let error = error as? NessError else { return error }
-        var context = error.context
-        context.isAuthenticationFailure = true
-        return NessError(error.kind, context)
+    /// Runs a method of an authentication. Its errors tell that they come from there.
+    private func run<Value: Sendable>(
+        _ authentication: any Authentication, isRenewed: Bool = false, in context: CallContext,
+        _ method: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let circumstances = AuthenticationCircumstances(call: context.call, pipeline: self, isRenewed: isRenewed)
+        let current = AuthenticationCircumstances.$current
+        do {
+            // At the deadline the cache may have a response for the user.
+            guard cache != nil, !context.isSide, authentication.userIdentifier != nil else {
+                return try await current.withValue(circumstances) { try await method() }
+            }
+            return try await context.call.untilDeadline { try await current.withValue(circumstances) { try await method() } }
+        } catch let error as NessError {
+            var context = error.context
+            context.isAuthenticationFailure = true
+            throw NessError(error.kind, context)
+        }
     }
 
     /// Returns the source of a request's credential; `nil` for none.

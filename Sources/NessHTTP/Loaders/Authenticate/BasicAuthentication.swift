@@ -17,7 +17,8 @@ public struct BasicAuthentication: Authentication, SecretAuthentication {
 
     /// Adds the `Authorization` field, in UTF-8.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
-        if user.contains(":") {
+        // In bytes: a colon and a combining mark are one Character, but the server splits at the colon.
+        if user.utf8.contains(UInt8(ascii: ":")) {
             let reason = "a user's name for Basic authentication can't have a colon"
             throw NessError.invalidRequest(NessError.Context(request: request, reason: reason))
         }
@@ -31,10 +32,14 @@ public struct BasicAuthentication: Authentication, SecretAuthentication {
 /// Authentication with a fixed token (RFC 6750).
 public struct BearerAuthentication: Authentication, SecretAuthentication {
     private let token: String
+    /// The stable name of the token's user: see `Authentication.userIdentifier`.
+    public let userIdentifier: String?
 
     /// Makes an authentication.
-    /// - Parameter token: The token.
-    public init(token: String) { self.token = token }
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - userIdentifier: A stable name of the token's user, by which `HTTPCache` finds the responses for an earlier token. `nil` for none.
+    public init(token: String, userIdentifier: String? = nil) { (self.token, self.userIdentifier) = (token, userIdentifier) }
 
     /// Adds the `Authorization` field.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {

@@ -8,7 +8,7 @@ import NessLock
 /// If a refresh fails, all requests that wait for it fail with its error, and the next 401 starts a new refresh. A second 401 after a
 /// refresh is final.
 ///
-/// A refresh that has begun continues if the requests that wait for it are dropped or reach their deadlines: the next request finds the new
+/// A refresh that has started continues if the requests that wait for it are dropped or reach their deadlines: the next request finds the new
 /// credential. It ends with its `timeout`, when `credential` is set, and when its manager is reset or shut down.
 ///
 /// With `isStale` a credential is also renewed ahead of time: a request with a stale credential is not sent, but waits for the same
@@ -45,6 +45,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// The clock of `timeout`; `nil` for the manager's.
     private let clock: PipelineClock?
     private let apply: @Sendable (Credential) -> HTTPHeaders
+    private let identify: @Sendable (Credential) -> String?
     private let isStale: (@Sendable (Credential) -> Bool)?
     private let refresh: @Sendable (Credential, Occasion) async throws -> Credential
 
@@ -61,6 +62,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// Makes an authentication that renews its credential when the server rejects it.
     /// - Parameters:
     ///   - credential: The first credential.
+    ///   - userIdentifier: Returns a stable name of a credential's user: see `Authentication.userIdentifier`. Runs off the main thread,
+    ///     often several times for a request. By default there is no name.
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, in addition to a 401.
     ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
@@ -69,7 +72,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   - refresh: Gets a new credential, given the rejected one and the response that rejected it. Runs off the main thread. Two
     ///     refreshes never run at the same time, unless the closure continues after its cancellation.
     public init(
-        credential: Credential, refreshesOnForbidden: Bool = false, timeout: Duration? = .seconds(300),
+        credential: Credential, userIdentifier: @escaping @Sendable (Credential) -> String? = { _ in nil },
+        refreshesOnForbidden: Bool = false, timeout: Duration? = .seconds(300),
         clock: (any Clock<Duration>)? = nil, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         refresh: @escaping @Sendable (_ stale: Credential, _ response: HTTPResponse) async throws -> Credential
     ) {
@@ -78,6 +82,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         self.timeout = timeout
         self.clock = clock.map { PipelineClock($0) }
         self.apply = apply
+        identify = userIdentifier
         isStale = nil
         // Without `isStale` every refresh has a response.
         self.refresh = { stale, occasion in
@@ -87,8 +92,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
 
     /// Makes an authentication whose refresh gets the manager: see the public initializer with `renew`, beside `Ness`.
     init(
-        credential: Credential, isStale: (@Sendable (Credential) -> Bool)?, refreshesOnForbidden: Bool, timeout: Duration?,
-        clock: (any Clock<Duration>)?, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
+        credential: Credential, userIdentifier: @escaping @Sendable (Credential) -> String?, isStale: (@Sendable (Credential) -> Bool)?,
+        refreshesOnForbidden: Bool, timeout: Duration?, clock: (any Clock<Duration>)?,
+        apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         renew: @escaping @Sendable (Credential, Occasion) async throws -> Credential
     ) {
         state = Lock(State(credential: credential))
@@ -96,6 +102,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         self.timeout = timeout
         self.clock = clock.map { PipelineClock($0) }
         self.apply = apply
+        identify = userIdentifier
         self.isStale = isStale
         refresh = renew
     }
@@ -115,6 +122,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             outdated.end(with: .failure(RunningRefresh.Abandoned()))
         }
     }
+
+    /// The stable name of the current credential's user.
+    public var userIdentifier: String? { identify(credential) }
 
     /// The number of requests that wait for the running refresh. Zero if no refresh runs.
     package var waiterCount: Int { state.withLock { $0.refresh }?.waiterCount ?? 0 }
@@ -140,8 +150,11 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             current = state.withLock { $0 }
         }
         var request = request
-        request.headers.merge(apply(current.credential))
+        let fields = apply(current.credential)
+        request.headers.merge(fields)
         request[CredentialGeneration.self] = current.generation
+        // Of this very credential: the user may change at any moment.
+        request[AuthenticatedUser.self] = identify(current.credential).map { AuthenticatedUser(name: $0, fields: fields.fields) }
         return request
     }
 

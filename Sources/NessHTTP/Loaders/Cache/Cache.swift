@@ -11,7 +11,7 @@ final class Cache: Sendable {
     /// The time of day at the clock's zero. The cache's time is this plus the clock's count, so that a corrected time of day makes no
     /// response younger.
     private let origin: Date
-    private let revalidations = Lock<Set<[String]>>([])
+    private let revalidations = Lock<Set<[ExactText]>>([])
 
     init(_ cache: HTTPCache, clock: PipelineClock) {
         self.cache = cache
@@ -27,6 +27,8 @@ final class Cache: Sendable {
         let context: CallContext
 
         func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse { try await pipeline.share(request, context) }
+
+        func key(_ request: HTTPRequest) -> CacheKey { CacheKey(request, over: pipeline.wire.route(to: request.url)) }
     }
 
     func load(_ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async throws -> HTTPResponse {
@@ -36,25 +38,54 @@ final class Cache: Sendable {
         guard request.isCacheable(in: next.context), !wanted.has("no-store") else {
             return wanted.has("only-if-cached") ? nothingStored(request) : try await next(request)
         }
-        let key = CacheKey(request)
+        let key = next.key(request)
         var known = cache.find(key, request)
         if let answer = answer(known.response, request, key, wanted, next) { return answer }
-        let fetch = cache.beginFetch(key.url)
+        let fetch = cache.beginFetch(key)
         defer { cache.endFetch(fetch) }
         if known.response == nil, cache.hasFolder {
             known = await cache.findOnDisk(key, request, fetch)
             if let answer = answer(known.response, request, key, wanted, next) { return answer }
         }
-        let stored = known.response
         if wanted.has("only-if-cached") { return nothingStored(request) }
+        let stored = known.response
         do {
-            return try await get(request, key, known, wanted, fetch, next)
+            // The deadline is the call's, not that of a request that a loader made.
+            guard stored?.mayReplaceError(for: wanted, at: now) == true, !context.isSide else {
+                return try await get(request, key, known, wanted, fetch, next)
+            }
+            return try await context.call.untilDeadline { [self, known] in try await get(request, key, known, wanted, fetch, next) }
         } catch {
-            guard let stored, !Task.isCancelled, (error as? NessError)?.isTransient == true, stored.mayReplaceError(for: wanted, at: now),
-                let answer = stored.answer(to: request, at: now)
-            else { throw error }
-            return answer
+            guard !Task.isCancelled, (error as? NessError)?.isTransient == true, let stale = stale(stored, request, wanted) else {
+                throw error
+            }
+            return stale
         }
+    }
+
+    /// Returns the result of a stored response that `stale-if-error` allows in place of an error.
+    private func stale(_ stored: CachedResponse?, _ request: HTTPRequest, _ wanted: CacheControl) -> HTTPResponse? {
+        let now = now
+        guard let stored, stored.mayReplaceError(for: wanted, at: now) else { return nil }
+        return stored.answer(to: request, at: now)
+    }
+
+    /// Returns the result of a user's stored response, in place of an error that kept the request from getting its credential.
+    /// - Parameters:
+    ///   - user: The user's stable name.
+    ///   - request: The request without the credential.
+    func answer(toUser user: String, _ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async -> HTTPResponse? {
+        let wanted = CacheControl(ofRequest: request.headers)
+        guard request.isCacheable(in: context), !wanted.has("no-store") else { return nil }
+        let key = CacheKey(request, of: user, over: pipeline.wire.route(to: request.url))
+        var stored = cache.find(key, request).response
+        if stored == nil, cache.hasFolder {
+            let fetch = cache.beginFetch(key)
+            defer { cache.endFetch(fetch) }
+            stored = await cache.findOnDisk(key, request, fetch).response
+        }
+        guard let stored else { return nil }
+        return stored.use(for: wanted, at: now) == .validate ? stale(stored, request, wanted) : stored.answer(to: request, at: now)
     }
 
     /// Returns the result of a stored response; `nil` if the request has to reach the server.
@@ -93,37 +124,36 @@ final class Cache: Sendable {
         let asked = known.condition(request)
         var response = try await next(asked)
         if response.statusCode == 304, asked.hasConditions, !request.hasConditions {
-            if isAnswer(response, to: key), let stored = known.confirmed(by: response),
+            if isAnswer(response, to: key, next), let stored = known.confirmed(by: response),
                 let updated = stored.updated(by: response)
             {
-                await keep(updated, request, key, sent: sent, fetch, over: stored)
+                await keep(updated, request, key, sent: sent, fetch, next, over: stored)
                 return updated
             }
             // The 304 does not concern the stored response: the target of a redirect has its own entity tags.
             sent = now
             response = try await next(request)
         }
-        if let stored = known.response, [500, 502, 503, 504].contains(response.statusCode), stored.mayReplaceError(for: wanted, at: now),
-            let answer = stored.answer(to: request, at: now)
-        {
-            return answer
-        }
+        if [500, 502, 503, 504].contains(response.statusCode), let stale = stale(known.response, request, wanted) { return stale }
         // A response to the caller's own conditions or range may be a part or a 304. Only a 200 is complete.
-        if response.statusCode == 200 || !request.hasConditions { await keep(response, request, key, sent: sent, fetch) }
+        if response.statusCode == 200 || !request.hasConditions { await keep(response, request, key, sent: sent, fetch, next) }
         return response
     }
 
     /// True unless a redirect changed the method or the URL, or a redirect decision changed the credential.
-    private func isAnswer(_ response: HTTPResponse, to key: CacheKey) -> Bool {
-        response.request.method == .get && CacheKey(response.request) == key
+    private func isAnswer(_ response: HTTPResponse, to key: CacheKey, _ next: Next) -> Bool {
+        response.request.method == .get && next.key(response.request) == key
     }
 
     /// Stores a response, or a stored one that a 304 confirmed. If it may not be stored, removes the older response that it replaces.
     private func keep(
-        _ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int, over stored: CachedResponse? = nil
+        _ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int, _ next: Next,
+        over stored: CachedResponse? = nil
     ) async {
-        guard isAnswer(response, to: key) else { return }
-        if let entry = CachedResponse(response, to: request, sent: sent, received: now, checksum: stored?.checksum) {
+        guard isAnswer(response, to: key, next) else { return }
+        let entry = CachedResponse(
+            response, to: request, sent: sent, received: now, validatingJSON: cache.validatesJSON, checksum: stored?.checksum)
+        if let entry {
             let isSecret = response.headers.contains { request.secrets.containsHeader($0.name) }
             let isWritten = stored.map(entry.isWritten) ?? false
             await cache.store(entry, key, fetch, isSecret: isSecret, isWritten: isWritten)
@@ -137,7 +167,7 @@ final class Cache: Sendable {
     private func revalidate(
         _ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: Next
     ) {
-        let name = [key.url, key.credential, stored.variant]
+        let name = [key.url, key.user, key.credential, ExactText(stored.variant)]
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
         // The background fetch has its own call: the caller's call has already completed and must see no more events.
         let call = Call(.success(request), next.context.policies.forSideRequest, clock: clock)
@@ -149,7 +179,7 @@ final class Cache: Sendable {
         call.start(for: nil, in: next.pipeline.running) { [self] call in
             defer { revalidations.withLock { _ = $0.remove(name) } }
             try call.begin(in: rest.pipeline.running)
-            let fetch = cache.beginFetch(key.url)
+            let fetch = cache.beginFetch(key)
             defer { cache.endFetch(fetch) }
             return try await get(request, key, CacheMatch(stored), wanted, fetch, rest)
         }
@@ -177,7 +207,9 @@ final class Cache: Sendable {
             let named = [HeaderName.location, HeaderName.contentLocation].flatMap { response.headers.values(for: $0) }
             urls += [response.url] + named.compactMap { URL(string: $0, relativeTo: response.url)?.absoluteURL }
         }
-        for url in Set(urls.filter { $0.hasSameOrigin(as: request.url) }.map { ParsedURL($0).normalized }) { await cache.invalidate(url) }
+        for url in Set(urls.filter { $0.hasSameOrigin(as: request.url) }.map { ExactText(ParsedURL($0).normalized) }) {
+            await cache.invalidate(url)
+        }
     }
 }
 

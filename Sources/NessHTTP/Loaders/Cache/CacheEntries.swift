@@ -10,15 +10,15 @@ struct CacheEntries<Value: Sendable>: Sendable {
     private var links = [Link()]
     private var free: [Int] = []
     private var indices: [CacheKey: Int] = [:]
-    /// The credentials by URL, so that all entries of one URL can be removed together.
-    private var credentials: [String: Set<String>] = [:]
+    /// The keys by URL, so that all entries of one URL can be removed together.
+    private var keysByURL: [ExactText: Set<CacheKey>] = [:]
     /// The sum of the sizes.
     private(set) var size = 0
 
     var keys: [CacheKey] { Array(indices.keys) }
 
     /// The keys with a URL.
-    func keys(of url: String) -> [CacheKey] { credentials[url]?.map { CacheKey(url: url, credential: $0) } ?? [] }
+    func keys(of url: ExactText) -> [CacheKey] { Array(keysByURL[url] ?? []) }
 
     /// Returns the value of a key, and marks it as just used.
     mutating func use(_ key: CacheKey) -> Value? {
@@ -41,7 +41,7 @@ struct CacheEntries<Value: Sendable>: Sendable {
         links[index].entry = (key, value, size)
         link(index)
         indices[key] = index
-        credentials[key.url, default: []].insert(key.credential)
+        keysByURL[key.url, default: []].insert(key)
         self.size += size
     }
 
@@ -51,8 +51,8 @@ struct CacheEntries<Value: Sendable>: Sendable {
         links[index].entry = nil
         unlink(index)
         free.append(index)
-        credentials[key.url]?.remove(key.credential)
-        if credentials[key.url]?.isEmpty == true { credentials[key.url] = nil }
+        keysByURL[key.url]?.remove(key)
+        if keysByURL[key.url]?.isEmpty == true { keysByURL[key.url] = nil }
     }
 
     /// Removes the least recently used entries until the sum of the sizes is within a limit. Returns their keys.

@@ -19,7 +19,8 @@ enum CacheFile {
         mutating func number<Number: LosslessStringConvertible>() -> Number? { text().flatMap { Number($0) } }
     }
 
-    private static let mark = Array("NessCache3\n".utf8)
+    /// The start of each file.
+    static let mark = Data("NessCache4\n".utf8)
     private static let checksumLength = 8
     private static let lengthLength = 4
 
@@ -45,8 +46,7 @@ enum CacheFile {
     /// Encodes responses as a file.
     static func encode(_ responses: [CachedResponse], _ key: CacheKey) -> Data {
         var head: [UInt8] = []
-        add(key.url.utf8, to: &head)
-        add(key.credential.utf8, to: &head)
+        for text in [key.url, key.user, key.credential] { add(text.text.utf8, to: &head) }
         for response in responses {
             for text in [
                 response.variant, "\(response.statusCode)", "\(response.received.timeIntervalSince1970)", "\(response.initialAge)",
@@ -58,7 +58,7 @@ enum CacheFile {
             }
             add(response.checksum ?? checksum(of: response.body), to: &head)
         }
-        var file = mark + checksum(of: head)
+        var file = Array(mark) + checksum(of: head)
         add(head, to: &file)
         for response in responses { file += response.body }
         return Data(file)
@@ -72,11 +72,13 @@ enum CacheFile {
     /// Decodes the responses in a file, newest first. Empty if the file is incomplete, was changed, or belongs to another key.
     static func decode(_ data: Data, _ key: CacheKey) -> [CachedResponse] {
         var file = Reader(rest: Array(data)[...])
-        guard file.next(mark.count) == mark[...], let sum = file.next(checksumLength), let head = file.field(),
+        guard let start = file.next(mark.count), mark.elementsEqual(start), let sum = file.next(checksumLength), let head = file.field(),
             checksum(of: head).elementsEqual(sum)
         else { return [] }
         var reader = Reader(rest: head), responses: [CachedResponse] = []
-        guard reader.text() == key.url, reader.text() == key.credential else { return [] }
+        for text in [key.url, key.user, key.credential] {
+            guard let found = reader.text(), ExactText(found) == text else { return [] }
+        }
         while !reader.rest.isEmpty {
             guard let response = response(&reader, body: &file) else { return [] }
             responses.append(response)

@@ -16,6 +16,8 @@ package final class CacheFolder: Sendable {
 
     private static let suffix = ".nesscache"
     private static let temporarySuffix = ".nesscache-part"
+    /// The most bytes of a file, because a file is read as a whole.
+    private static let fileLimit = 1 << 31
 
     private let folder: String
     /// The file that is being written.
@@ -63,7 +65,7 @@ package final class CacheFolder: Sendable {
             guard isWanted() else { return }
             let name = key.hashed, older = response.isOnlyVariant ? [] : read(name)
             let data = CacheFile.encode(older.adding(response), name)
-            guard data.count <= limit, replace(name, by: data) else { return remove([name]) }
+            guard data.count <= min(limit, Self.fileLimit), replace(name, by: data) else { return remove([name]) }
             remove(
                 index.withLock { index in
                     index.insert(name, (), size: data.count)
@@ -76,8 +78,16 @@ package final class CacheFolder: Sendable {
     func remove(_ key: CacheKey) async { await change { [self] in remove([key.hashed]) } }
 
     /// Removes the responses to a URL, for all credentials.
-    func invalidate(_ url: String) async {
+    func invalidate(_ url: ExactText) async {
         await change { [self] in remove(index.withLock { $0.keys(of: CacheKey.digest(ofURL: url)) }) }
+    }
+
+    /// Removes the responses to a user.
+    func removeAll(of user: ExactText) async {
+        await change { [self] in
+            let keys = index.withLock { $0.keys }
+            remove(keys.filter { !$0.user.text.isEmpty && $0.user == CacheKey.digest(of: user, at: $0.url) })
+        }
     }
 
     /// Removes every response. Other files in the folder stay.
@@ -94,7 +104,8 @@ package final class CacheFolder: Sendable {
     private func read(_ name: CacheKey) -> [CachedResponse] {
         willAccess(.read)
         // Another program may have put a file of any kind and size in its place.
-        guard let file = try? OpenFile(path(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let size = try? file.length(), size <= limit,
+        guard let file = try? OpenFile(path(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let size = try? file.length(),
+            size <= min(limit, Self.fileLimit), (try? file.read(upTo: CacheFile.mark.count, at: 0)) == CacheFile.mark,
             let data = try? file.read(Int(size), at: 0)
         else { return [] }
         return CacheFile.decode(data, name)
@@ -121,7 +132,9 @@ package final class CacheFolder: Sendable {
     }
 
     private func path(_ name: CacheKey) -> String {
-        "\(folder)/\(name.url)\(name.credential.isEmpty ? "" : "-\(name.credential)")\(Self.suffix)"
+        let user = name.user.text.isEmpty ? "" : "-\(name.user.text)"
+        let credential = name.credential.text.isEmpty && user.isEmpty ? "" : "-\(name.credential.text)"
+        return "\(folder)/\(name.url.text)\(credential)\(user)\(Self.suffix)"
     }
 
     // MARK: changes
@@ -138,7 +151,7 @@ package final class CacheFolder: Sendable {
         for file in (try? files.contentsOfDirectory(atPath: folder)) ?? [] {
             let path = "\(folder)/\(file)"
             // A process left this file behind when it ended during a write.
-            if file.hasSuffix(Self.temporarySuffix) { unlink(path) }
+            if file.endsExactly(with: Self.temporarySuffix) { unlink(path) }
             guard let name = Self.name(ofFile: file), let (size, used) = Self.status(path) else { continue }
             found.append((name, size, used))
         }
@@ -164,10 +177,13 @@ package final class CacheFolder: Sendable {
     }
 
     private static func name(ofFile file: String) -> CacheKey? {
-        guard file.hasSuffix(suffix) else { return nil }
-        let parts = file.dropLast(suffix.count).split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard file.endsExactly(with: suffix) else { return nil }
+        let digests = file.utf8.dropLast(suffix.utf8.count).split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         let isDigit: (UInt8) -> Bool = { (48...57).contains($0) || (97...102).contains($0) }
-        guard let url = parts.first, url.utf8.count == 64, url.utf8.allSatisfy(isDigit) else { return nil }
-        return CacheKey(url: url, credential: parts.count > 1 ? parts[1] : "")
+        guard digests.count <= 3, digests[0].count == 64,
+            digests.allSatisfy({ ($0.isEmpty || $0.count == 64) && $0.allSatisfy(isDigit) })
+        else { return nil }
+        let texts = digests.map { ExactText(String(decoding: $0, as: UTF8.self)) } + [ExactText(""), ExactText("")]
+        return CacheKey(url: texts[0], user: texts[2], credential: texts[1])
     }
 }

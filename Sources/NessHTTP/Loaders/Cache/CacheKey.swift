@@ -1,38 +1,59 @@
 import Foundation
 
-/// The key of stored responses: the target, and the credential that the request carried. Memory is searched by their text. In a folder the
-/// key has their digests, because they may be secret.
+/// The key of stored responses: the target, and the user on whose behalf the request is sent (ruling C28). Memory is searched by their
+/// text. In a folder the key has their digests, because they may be secret.
 struct CacheKey: Sendable, Hashable {
     /// The URL in its normal form, or its digest.
-    let url: String
-    /// All secret header fields, or a digest of the URL and the fields. Empty without secret fields. It keeps the responses of different
-    /// users apart.
-    let credential: String
+    let url: ExactText
+    /// The user's stable name, or its digest. Empty if the authentication gives none.
+    let user: ExactText
+    /// The secret header fields for which no name stands, and the route to the server; or their digest. Empty without any.
+    let credential: ExactText
 
-    init(url: String, credential: String) {
-        self.url = url
-        self.credential = credential
+    init(url: ExactText, user: ExactText, credential: ExactText) {
+        (self.url, self.user, self.credential) = (url, user, credential)
     }
 
     /// Makes the key of a request that already carries its credentials.
-    init(_ request: HTTPRequest) {
-        url = request.normalizedURL
-        var credential = ""
-        for field in request.headers where request.secrets.containsHeader(field.name) {
-            // With its length, so that no value can look like two fields.
-            credential += "\(field.name.lowercased()) \(field.value.utf8.count) \(field.value) "
-        }
-        self.credential = credential
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - route: The way on which the wire reaches the server: see `Wire.route(to:)`.
+    init(_ request: HTTPRequest, over route: String) {
+        let user = request.authenticatedUser
+        self.init(request, of: user?.name ?? "", replacing: user?.fields ?? [], over: route)
     }
 
-    /// The digests. That of the credential includes the URL, so that one credential has a different digest for each URL.
+    /// Makes the key that a request of a user would have, although no credential could be added to it.
+    init(_ request: HTTPRequest, of user: String, over route: String) {
+        self.init(request, of: user, replacing: [], over: route)
+    }
+
+    private init(_ request: HTTPRequest, of user: String, replacing replaced: [HTTPHeaders.Field], over route: String) {
+        url = ExactText(request.normalizedURL)
+        self.user = ExactText(user)
+        var credential = route
+        for field in request.headers where request.secrets.containsHeader(field.name) && !replaced.contains(field) {
+            // With its length, so that no value can look like two fields.
+            credential += "\(field.name.asciiLowercased) \(field.value.utf8.count) \(field.value) "
+        }
+        self.credential = ExactText(credential)
+    }
+
+    /// The digests. Those of the user and of the credential include the URL, so that one user has a different digest for each URL.
     var hashed: CacheKey {
-        let url = Self.digest(ofURL: url)
-        return CacheKey(url: url, credential: credential.isEmpty ? "" : SHA256Hash.hex(of: [url, credential]))
+        let digest = Self.digest(ofURL: url)
+        let hash = credential.text.isEmpty ? "" : SHA256Hash.hex(of: [url.text, credential.text])
+        return CacheKey(url: digest, user: Self.digest(of: user, at: digest), credential: ExactText(hash))
     }
 
     /// Computes the digest of a URL.
-    static func digest(ofURL url: String) -> String { SHA256Hash.hex(of: [url]) }
+    static func digest(ofURL url: ExactText) -> ExactText { ExactText(SHA256Hash.hex(of: [url.text])) }
+
+    /// Computes the digest of a user's name.
+    /// - Parameter url: The digest of the URL.
+    static func digest(of user: ExactText, at url: ExactText) -> ExactText {
+        user.text.isEmpty ? user : ExactText(SHA256Hash.hex(of: [url.text, "user", user.text]))
+    }
 }
 
 extension CacheKey: RedactedValue {
@@ -42,19 +63,21 @@ extension CacheKey: RedactedValue {
 
 extension HTTPRequest {
     /// The digest of this request's fields that a response's `Vary` names (RFC 9111, 4.1). Empty if it names none; `nil` for `*`, which no
-    /// request matches.
+    /// request matches. A field that an authentication with a stable name added does not count: the key stands for it.
     func cacheVariant(by headers: HTTPHeaders) -> String? {
-        let names = Set(headers.members(of: HeaderName.vary).map { $0.lowercased() })
+        let names = Set(headers.members(of: HeaderName.vary).map { ExactText($0.asciiLowercased) })
         if names.isEmpty { return "" }
-        if names.contains("*") { return nil }
+        if names.contains(ExactText("*")) { return nil }
+        var sent = self.headers
+        for field in authenticatedUser?.fields ?? [] { sent.remove(field.name) }
         let parts = names.sorted().flatMap { name in
             // Only the list members count. White space between them does not.
-            var members = self.headers.members(of: name)
-            if name == Self.userAgent, !self.headers.contains(name) { members = [HTTPHeaders.defaultUserAgent] }
-            return [name, "\(members.count)"] + members
+            var members = sent.members(of: name.text)
+            if name == Self.userAgent, !sent.contains(name.text) { members = [HTTPHeaders.defaultUserAgent] }
+            return [name.text, "\(members.count)"] + members
         }
         return SHA256Hash.hex(of: parts)
     }
 
-    private static let userAgent = HeaderName.userAgent.lowercased()
+    private static let userAgent = ExactText(HeaderName.userAgent.asciiLowercased)
 }

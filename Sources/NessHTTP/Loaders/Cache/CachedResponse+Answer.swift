@@ -6,7 +6,8 @@ extension CachedResponse {
     func answer(to request: HTTPRequest, at now: Date) -> HTTPResponse? {
         var answered = headers
         answered[HeaderName.age] = "\(Int64(min(age(at: now), 2_147_483_648)))"
-        var response = HTTPResponse(statusCode: statusCode, headers: answered, body: body, request: request, source: .cache)
+        var response = HTTPResponse(
+            statusCode: statusCode, headers: answered, body: body, request: request, source: isStale(at: now) ? .stale : .cache)
         // The stored content was decoded.
         response.removeContentCoding()
         // Conditions apply to successful responses only.
@@ -40,8 +41,8 @@ extension CachedResponse {
     /// True unless If-Range names another version. It compares entity tags strongly, and dates as text.
     private func isRangeWanted(_ request: HTTPHeaders) -> Bool {
         guard let validator = request[HeaderName.ifRange] else { return true }
-        if validator.hasPrefix("W/") { return false }
-        return validator == headers[HeaderName.entityTag] || validator == headers[HeaderName.lastModified]
+        if validator.startsExactly(with: "W/") { return false }
+        return [HeaderName.entityTag, HeaderName.lastModified].contains { headers[$0]?.isExactly(validator) == true }
     }
 
     /// The requested range, if it is a single span within the body. `nil` for any other range, which the server may handle as it chooses.

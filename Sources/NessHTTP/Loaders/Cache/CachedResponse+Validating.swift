@@ -42,7 +42,7 @@ extension CachedResponse {
 
     /// Compares entity tags weakly (RFC 9110, 8.8.3.2).
     static func isSame(_ tag: String, _ other: String) -> Bool {
-        func opaque(_ tag: String) -> Substring { tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...] }
-        return opaque(tag) == opaque(other)
+        func opaque(_ tag: String) -> Substring.UTF8View { tag.startsExactly(with: "W/") ? tag.utf8.dropFirst(2) : tag.utf8[...] }
+        return opaque(tag).elementsEqual(opaque(other))
     }
 }

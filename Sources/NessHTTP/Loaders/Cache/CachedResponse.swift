@@ -36,9 +36,14 @@ struct CachedResponse: Sendable {
     ///   - request: The caller's request.
     ///   - sent: The time when the request was sent.
     ///   - received: The time when the response was complete.
+    ///   - validatesJSON: True if JSON that has a validator but no lifetime may be stored.
     ///   - checksum: The checksum of the body, if it is known.
-    init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, checksum: Data? = nil) {
-        guard response.isStorable(for: request), let variant = request.cacheVariant(by: response.headers) else { return nil }
+    init?(
+        _ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, validatingJSON validatesJSON: Bool = false,
+        checksum: Data? = nil
+    ) {
+        guard response.isStorable(for: request, validatingJSON: validatesJSON), let variant = request.cacheVariant(by: response.headers)
+        else { return nil }
         // RFC 9111, 4.2.3.
         let apparentAge = Self.date(HeaderName.date, in: response.headers).map { max(0, received.timeIntervalSince($0)) } ?? 0
         let age = response.headers.members(of: HeaderName.age).first.flatMap(CacheControl.seconds) ?? 0
@@ -67,6 +72,9 @@ struct CachedResponse: Sendable {
 
     /// Computes the age of the response in seconds (RFC 9111, 4.2.3).
     func age(at now: Date) -> TimeInterval { initialAge + max(0, now.timeIntervalSince(received)) }
+
+    /// True if the lifetime has passed.
+    func isStale(at now: Date) -> Bool { age(at: now) >= lifetime }
 
     /// Decides how the stored response may be used.
     /// - Parameters:

@@ -12,7 +12,7 @@ import NessPromise
 /// response is used without asking the server only for the time that its `max-age` or `Expires` allows. Failures are stored for that time
 /// as well, but a stored failure is never used for a retry. Redirects are not stored, nor statuses that concern the client or one
 /// request (401, 403, 407, 412, 429 and others). Without an explicit lifetime, a response with status 200, 203 or 204 and an `ETag` or
-/// `Last-Modified` is kept for validation. JSON and responses to requests with a credential are then not kept.
+/// `Last-Modified` is kept for validation. JSON and responses to requests with a credential are then not kept: see `validatesJSON`.
 ///
 /// **Conditional requests.** A fresh response serves a request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span: with
 /// 304, 206 or the whole body. Without a fresh response the request goes to the server unchanged. `If-Match` and `If-Unmodified-Since`
@@ -21,13 +21,16 @@ import NessPromise
 /// **Response directives.** `Vary`, `no-store`, `must-understand`, `no-cache`, `must-revalidate`, and `stale-while-revalidate` and
 /// `stale-if-error` (RFC 5861) are obeyed. `private` responses may be stored; `s-maxage` is ignored, because it is for shared caches. The
 /// cache handles a 304 to its own validation: the caller sees the stored response. `HTTPResponse.source` tells whether a response came from
-/// the cache. At most eight variants of a URL are stored for each credential.
+/// the cache, and whether it was stale. At most eight variants of a URL are stored for each credential.
 ///
 /// **Request directives.** A request can say `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`, `stale-if-error` and
 /// `only-if-cached` (504 if no response is stored) in `Cache-Control`. A request with a method other than GET, HEAD, OPTIONS and TRACE
 /// removes the stored responses for its URL, unless the server rejects the request.
 ///
-/// **Users.** Each credential has its own responses: no user sees another user's.
+/// **Users.** Each user has separate responses, so no user sees another user's. Requests are of one user if the `Authentication` gives
+/// them the same `userIdentifier`, or else if they carry the same credential, and if client certificate, proxy and socket are the same.
+/// With a `userIdentifier`, a renewed credential finds the responses of the old one. If the credential cannot be renewed because the
+/// network is down, the cache serves the user's fresh responses, and stale ones that `stale-if-error` allows.
 ///
 /// **Files.** Files are named by digests and contain header fields and body in plain form. Responses with a secret header field, such as
 /// `Set-Cookie`, stay in memory. A file that is incomplete, changed or not the cache's own counts as missing. A response that cannot be
@@ -42,13 +45,13 @@ public final class HTTPCache: Sendable {
         /// The responses with each key, newest first.
         var entries = CacheEntries<[CachedResponse]>()
         var nextFetch = 0
-        /// The targets of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
-        var fetches: [Int: String] = [:]
+        /// The keys of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
+        var fetches: [Int: CacheKey] = [:]
 
-        /// Removes responses to a target, and keeps the fetches that run from storing theirs.
-        mutating func forget(_ keys: [CacheKey], at url: String) {
+        /// Removes responses, and keeps the fetches that run for such keys from storing theirs.
+        mutating func forget(_ keys: [CacheKey], andFetches isForgotten: (CacheKey) -> Bool) {
             for key in keys { entries.remove(key) }
-            fetches = fetches.filter { $0.value != url }
+            fetches = fetches.filter { !isForgotten($0.value) }
         }
 
         /// Sets the responses with a key, unless its URL was invalidated since the fetch started.
@@ -65,12 +68,19 @@ public final class HTTPCache: Sendable {
 
     private let state: Lock<State>
     private let folder: CacheFolder?
+    /// True if JSON that has a validator but no lifetime is stored.
+    let validatesJSON: Bool
     let wallClock: @Sendable () -> Date
     private let didStore: @Sendable () -> Void
 
     /// Makes a cache in memory.
-    /// - Parameter memoryLimit: The most bytes that the cache holds. The response that was not used for the longest time is removed first.
-    public convenience init(memoryLimit: Int) { self.init(memoryLimit: memoryLimit, folder: nil, wallClock: { Date() }) }
+    /// - Parameters:
+    ///   - memoryLimit: The most bytes that the cache holds. The response that was not used for the longest time is removed first.
+    ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
+    ///     The cache then asks the server each time whether the response is still current.
+    public convenience init(memoryLimit: Int, validatesJSON: Bool = false) {
+        self.init(memoryLimit: memoryLimit, folder: nil, validatesJSON: validatesJSON, wallClock: { Date() })
+    }
 
     /// Makes a cache in memory and on disk.
     /// - Parameters:
@@ -78,23 +88,27 @@ public final class HTTPCache: Sendable {
     ///   - folder: The folder of the cache's files. A missing folder is created, readable by this user only. Other files in it are left
     ///     alone.
     ///   - diskLimit: The most bytes that the files take. The file that was not written or read for the longest time is removed first.
-    public convenience init(memoryLimit: Int, folder: URL, diskLimit: Int) {
-        self.init(memoryLimit: memoryLimit, folder: (folder, diskLimit), wallClock: { Date() })
+    ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
+    ///     The cache then asks the server each time whether the response is still current.
+    public convenience init(memoryLimit: Int, folder: URL, diskLimit: Int, validatesJSON: Bool = false) {
+        self.init(memoryLimit: memoryLimit, folder: (folder, diskLimit), validatesJSON: validatesJSON, wallClock: { Date() })
     }
 
     /// Makes a cache.
     /// - Parameters:
     ///   - memoryLimit: The most bytes that the cache holds in memory.
     ///   - folder: The folder of the cache's files, and the most bytes that they take.
+    ///   - validatesJSON: True to keep JSON that has a validator but no lifetime.
     ///   - wallClock: Returns the time of day. Called once for each manager, whose clock counts from there.
     ///   - didStore: Called after each stored response. Tests need it, because a background fetch has no other visible effect.
     ///   - willAccess: Called before each access to the folder. Tests count them.
     package init(
-        memoryLimit: Int, folder: (url: URL, limit: Int)?, wallClock: @escaping @Sendable () -> Date,
+        memoryLimit: Int, folder: (url: URL, limit: Int)?, validatesJSON: Bool = false, wallClock: @escaping @Sendable () -> Date,
         didStore: @escaping @Sendable () -> Void = {}, willAccess: @escaping @Sendable (CacheFolder.Access) -> Void = { _ in }
     ) {
         state = Lock(State(memoryLimit: max(0, memoryLimit)))
         self.folder = folder.map { CacheFolder($0.url, limit: max(0, $0.limit), willAccess: willAccess) }
+        self.validatesJSON = validatesJSON
         self.wallClock = wallClock
         self.didStore = didStore
     }
@@ -115,6 +129,19 @@ public final class HTTPCache: Sendable {
         }
     }
 
+    /// Removes the responses to a user, for example when the user signs out. Responses to the user that are being fetched at that time are
+    /// not stored.
+    /// - Parameter user: The name that `Authentication.userIdentifier` gave.
+    public func removeAll(of user: String) async {
+        let user = ExactText(user)
+        if user.text.isEmpty { return }
+        await remove {
+            $0.forget($0.entries.keys.filter { $0.user == user }) { $0.user == user }
+        } fromFolder: {
+            await $0.removeAll(of: user)
+        }
+    }
+
     /// Removes responses from memory and from the folder. From memory twice: meanwhile a request may have read a file that was still there.
     private func remove(_ forget: @Sendable (inout State) -> Void, fromFolder remove: (CacheFolder) async -> Void) async {
         state.withLock(forget)
@@ -126,10 +153,10 @@ public final class HTTPCache: Sendable {
     // MARK: for the pipeline
 
     /// Registers a fetch whose response may be stored. Returns the fetch's number.
-    func beginFetch(_ url: String) -> Int {
+    func beginFetch(_ key: CacheKey) -> Int {
         state.withLock { state in
             state.nextFetch += 1
-            state.fetches[state.nextFetch] = url
+            state.fetches[state.nextFetch] = key
             return state.nextFetch
         }
     }
@@ -170,16 +197,16 @@ public final class HTTPCache: Sendable {
     /// Removes every response with a key.
     func remove(_ key: CacheKey) async {
         await remove {
-            $0.forget([key], at: key.url)
+            $0.forget([key]) { $0.url == key.url }
         } fromFolder: {
             await $0.remove(key)
         }
     }
 
     /// Removes every response to a target, for all credentials.
-    func invalidate(_ url: String) async {
+    func invalidate(_ url: ExactText) async {
         await remove {
-            $0.forget($0.entries.keys(of: url), at: url)
+            $0.forget($0.entries.keys(of: url)) { $0.url == url }
         } fromFolder: {
             await $0.invalidate(url)
         }

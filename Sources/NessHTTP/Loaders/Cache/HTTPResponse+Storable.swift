@@ -2,10 +2,10 @@ extension HTTPResponse {
     /// Checks whether a private cache may store this response (RFC 9111, 3).
     ///
     /// Ness is stricter than the RFC. It stores decoded content only, because the next request may not know the coding. Without an explicit
-    /// lifetime or `no-cache` it does not store JSON, because most APIs that send neither do not expect caching. Nor does it store errors
-    /// or responses to requests with a credential. Most failures are stored only for the time that the server names: see `isKept` for those
+    /// lifetime or `no-cache` it does not store JSON unless `validatesJSON` is true, because most APIs that send neither do not expect
+    /// caching. Nor does it store errors, or other responses to requests with a credential. Most failures are stored only for the time that the server names: see `isKept` for those
     /// that may also be validated.
-    func isStorable(for request: HTTPRequest) -> Bool {
+    func isStorable(for request: HTTPRequest, validatingJSON validatesJSON: Bool) -> Bool {
         let control = CacheControl(headers)
         guard isKept || hasStorableStatus, !mayBeCut(request), ContentCoding.codings(in: headers).isEmpty else { return false }
         // RFC 9111, 5.2.2.3: a cache that understands the status may ignore `no-store`.
@@ -13,8 +13,8 @@ extension HTTPResponse {
         if control.has("max-age") || headers.contains(HeaderName.expires) { return true }
         guard isKept else { return false }
         if control.has("no-cache") { return true }
-        let isPublic = statusCode < 300 && !request.headers.contains { request.secrets.containsHeader($0.name) }
-        return isPublic && !headers.isJSON
+        guard statusCode < 300 else { return false }
+        return headers.isJSON ? validatesJSON : !request.headers.contains { request.secrets.containsHeader($0.name) }
     }
 
     /// True if the status means the same for everyone who sends the request, so that the response may be kept for validation.

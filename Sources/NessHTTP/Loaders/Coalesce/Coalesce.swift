@@ -14,7 +14,7 @@ final class Coalesce: Sendable {
 
     init(ignoringHeaders names: [String], handler: @escaping @Sendable () -> (any DuplicatedHandler)?) {
         // A hint about the order of responses does not change them.
-        ignoredHeaders = Set(names.map { $0.lowercased() } + [HeaderName.priority.lowercased()])
+        ignoredHeaders = Set((names + [HeaderName.priority]).map(\.asciiLowercased))
         self.handler = handler
     }
 
@@ -34,7 +34,7 @@ final class Coalesce: Sendable {
 
     @inline(never)
     func closeReads(after request: HTTPRequest) {
-        let target = request.normalizedURL
+        let target = ExactText(request.normalizedURL)
         exchanges.withLock { $0.closeReads(of: target) }
     }
 

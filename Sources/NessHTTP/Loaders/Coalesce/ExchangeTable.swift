@@ -46,7 +46,7 @@ struct ExchangeTable: Sendable {
 
     /// Closes the reads of a target to new callers. Callers who have joined keep waiting.
     /// - Parameter target: The URL of a write, in its normal form.
-    mutating func closeReads(of target: String) {
+    mutating func closeReads(of target: ExactText) {
         if entries.isEmpty { return }
         lastBeforeWrite[target.hashValue] = count
         if lastBeforeWrite.count > writeLimit { forgetWrites() }

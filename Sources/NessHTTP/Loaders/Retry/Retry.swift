@@ -3,19 +3,23 @@ import Foundation
 /// The decision about a further attempt.
 extension Pipeline {
     /// Asks the control, and waits for the delay that it sets.
-    /// - Returns: False if no other attempt follows.
+    /// - Returns: `nil` if another attempt follows; otherwise the outcome that is final.
     @inline(never)
-    func waitForNextAttempt(after failure: FailedOutcome, in context: CallContext) async throws -> Bool {
-        guard let failed = failure.attempt else { return false }
-        guard let delay = await delay(after: failed, in: context) else { return false }
+    func waitForNextAttempt(after failure: FailedOutcome, in context: CallContext) async throws -> FailedOutcome? {
+        guard let failed = failure.attempt else { return failure }
+        guard let delay = await delay(after: failed, in: context) else { return failure }
         // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
-        if let end = context.call.deadlineEnd, clock.elapsed() + delay >= end { return false }
-        guard ledger.takeRetry() else { return false }
+        if let end = context.call.deadlineEnd, clock.elapsed() + delay >= end { return failure }
+        guard ledger.takeRetry() else {
+            let reason = "the retry budget of the manager allows no other attempt now"
+            context.call.observation?.notify { $0.requestDidWarn(reason, about: failed.request) }
+            return failure.adding(reason)
+        }
         context.call.observation?.notify { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
         // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
         if delay > .zero { try await context.call.sleep(delay) }
         try Task.checkCancellation()
-        return true
+        return nil
     }
 
     /// Returns the wait before the next attempt; `nil` if no other attempt follows.
@@ -58,12 +62,16 @@ final class FailedOutcome: Error {
     /// Returns the response, or throws the error.
     /// - Parameter control: The control that decided, so that the error names the wait that the server requested; `nil` for none.
     func result(asking control: (any RetryControl)?) throws -> HTTPResponse {
-        guard control != nil, let retryAfter = attempt?.retryAfter, case .failure(let error as NessError) = outcome else {
-            return try outcome.get()
-        }
+        guard control != nil, let retryAfter = attempt?.retryAfter else { return try outcome.get() }
+        return try adding("the server asks to wait \(retryAfter) before another attempt").outcome.get()
+    }
+
+    /// Returns this outcome with a further reason in the text of its error.
+    func adding(_ reason: String) -> FailedOutcome {
+        guard case .failure(let error as NessError) = outcome else { return self }
         var context = error.context
-        context.reason += "; the server asks to wait \(retryAfter) before another attempt"
-        throw NessError(error.kind, context)
+        context.reason += "; \(reason)"
+        return FailedOutcome(.failure(NessError(error.kind, context)), attempt)
     }
 }
 

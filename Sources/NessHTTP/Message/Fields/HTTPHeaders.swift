@@ -160,7 +160,7 @@ extension HTTPHeaders: RedactedValue {
 
 extension StringProtocol {
     /// This string with its ASCII letters in lower case, and all other bytes unchanged.
-    fileprivate var asciiLowercased: String { String(decoding: utf8.lazy.map(\.asciiLowercased), as: UTF8.self) }
+    var asciiLowercased: String { String(decoding: utf8.lazy.map(\.asciiLowercased), as: UTF8.self) }
 
     /// Compares as HTTP compares names: ASCII letters case-insensitively, all other bytes exactly.
     package func equalsIgnoringCase(_ other: String) -> Bool {

@@ -26,6 +26,8 @@ final class CurlSettings: Sendable, CustomReflectable {
     let allowsHTTP2: Bool
     let maximumIdleConnections: Int?
     let usesUnixSocket: Bool
+    /// See `CurlTransport.route`.
+    let route: String
     /// The name of the options' proxy. `nil` if the environment decides, or there is none.
     private let proxyName: CurlNames.Name?
     private let usesEnvironment: Bool
@@ -97,6 +99,7 @@ final class CurlSettings: Sendable, CustomReflectable {
             add("localInterface", CurlOption.interface, .text(try CurlOptionCheck.interface(name)))
         }
         self.settings = settings
+        route = Self.route(settings, options.hostEntries)
         (self.proxyName, self.usesEnvironment) = (proxyName, usesEnvironment)
         let lines = try options.hostEntries.map { try CurlOptionCheck.hostEntry($0) + "\0" }.joined()
         hostEntries = CurlHeaderLines.list(lines)
@@ -107,6 +110,22 @@ final class CurlSettings: Sendable, CustomReflectable {
     }
 
     deinit { if let hostEntries { ness_curl_list_free(hostEntries) } }
+
+    /// Describes the settings that decide on the way to a server. The values may be secret.
+    private static func route(_ settings: [Setting], _ entries: [CurlTransport.HostEntry]) -> String {
+        let decisive = settings.filter { ["proxy", "unixSocketPath", "localInterface", "clientCertificate"].contains($0.option) }
+        let parts: [String] = decisive.flatMap { setting -> [String] in
+            let value =
+                switch setting.value {
+                case .number(let number): "\(number)"
+                case .text(let text): text ?? ""
+                case .bytes(let bytes): SHA256Hash.digest(of: bytes).hexadecimal
+                }
+            return ["\(setting.number)", value]
+        }
+        let hosts = entries.flatMap { [$0.host, "\($0.port)"] + $0.addresses }
+        return (parts + hosts).map { "\($0.utf8.count) \($0) " }.joined()
+    }
 
     /// No children, because some are secret.
     var customMirror: Mirror { Mirror(self, children: []) }

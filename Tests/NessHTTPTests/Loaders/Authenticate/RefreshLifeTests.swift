@@ -6,7 +6,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// The begin and the end of a refresh: see ruling C29.
+/// The start and the end of a refresh: see ruling C29.
 @Suite("Life of a refresh", .inTurn(.withoutSockets))
 struct RefreshLifeTests {
     private typealias Token = RefreshableAuthentication<String>
@@ -41,8 +41,8 @@ struct RefreshLifeTests {
     }
 
     @Test(
-        "a refresh that has begun outlives the drops and the deadlines of all waiting requests, and the next request finds its credential",
-        .covers("PMH-74", "BP-25"), arguments: [true, false])
+        "a refresh that has started outlives the drops and the deadlines of all waiting requests, and the next request finds its credential",
+        .covers("PMH-74"), arguments: [true, false])
     func outlivesItsWaiters(byDrop: Bool) async throws {
         let slow = Slow(), token = slow.token(), rig = slow.rig(token)
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "x?\($0)").set(deadline: .milliseconds(300)).dataRequest() }
@@ -57,7 +57,7 @@ struct RefreshLifeTests {
         #expect(slow.begun.total == 1 && token.credential == "new")
     }
 
-    @Test("a refresh whose requests were all dropped before it began never begins")
+    @Test("a refresh whose requests were all dropped before it started never runs")
     func neverBegins() async throws {
         let refresh = RunningRefresh(of: Slow().token()), begun = Tally(), running = RunningRequests()
         let waiter = Task { try await refresh.wait(countedBy: nil) }
@@ -145,7 +145,7 @@ struct RefreshLifeTests {
         #expect(rig.mock.requests.count { $0.url.path == "/token" } == 1)
     }
 
-    @Test("the timeout of a refresh counts on the manager's clock")
+    @Test("the timeout of a refresh counts on the manager's clock", .covers("BP-25"))
     func managersClock() async throws {
         let slow = Slow(), rig = slow.rig(slow.token(timeout: .seconds(30)))
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()

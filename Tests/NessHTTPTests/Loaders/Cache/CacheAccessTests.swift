@@ -136,7 +136,9 @@ import Testing
             return Int(seed >> 33) % limit
         }
         for step in 0..<5_000 {
-            let key = CacheKey(url: "\(random(8))", credential: "\(random(4))"), known = model.first { $0.key == key }
+            let key = CacheKey(
+                url: ExactText("\(random(8))"), user: ExactText("\(random(2))"), credential: ExactText("\(random(2))"))
+            let known = model.first { $0.key == key }
             switch random(6) {
             case 0, 1:
                 entries.insert(key, step, size: 1)
@@ -189,7 +191,7 @@ import Testing
 
     @Test("numbers in a file that no date or age can be count as a missing file", arguments: ["nan", "-inf", "inf", "-1e300", "1e300"])
     func impossibleNumbers(number: String) throws {
-        let key = CacheKey(HTTPRequest(url: try url("https://mock.test/x")))
+        let key = CacheKey(HTTPRequest(url: try url("https://mock.test/x")), over: "")
         func response(_ received: Double, _ age: Double) -> CachedResponse {
             CachedResponse(
                 statusCode: 200, headers: [:], body: Data(), received: Date(timeIntervalSince1970: received), initialAge: age, variant: "",

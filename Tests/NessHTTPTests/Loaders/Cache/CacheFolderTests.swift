@@ -103,6 +103,19 @@ import Testing
         }
     }
 
+    @Test("a file of any size in the place of an entry is a miss", arguments: [false, true]) func huge(isMarked: Bool) async throws {
+        try await withFolder { folder in
+            _ = try await rig(folder).get()
+            let file = try #require(try files(folder).first)
+            // Sparse: it takes no room on the disk.
+            let size = off_t(8) << 40
+            #expect(isMarked || truncate(file.path, 0) == 0)
+            guard truncate(file.path, size) == 0 else { return }
+            #expect(try await rig(folder, limit: .max).get().text == "network")
+            #expect(try #require(FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber).intValue < 10_000)
+        }
+    }
+
     @Test("files that change or disappear while the cache is open are misses") func changing() async throws {
         try await withFolder { folder in
             let cache = CacheRig(memoryLimit: 0, folder: (folder, 1 << 20))

@@ -174,7 +174,7 @@ import Testing
         for _ in 1...5 {
             let response = try await rig.get()
             #expect(response.text == "1")
-            #expect(response.source == .cache)
+            #expect(response.source == .stale)
             #expect(response.headers["Age"] == "89")
         }
         await tally.wait(for: 2)
@@ -215,7 +215,7 @@ import Testing
         let request = rig.ness.httpRequest(withUrl: "x").set(timeout: .seconds(1000), deadline: .seconds(20))
         _ = try await request.dataRequest().value
         rig.advance(70)
-        #expect(try await request.dataRequest().value.message.source == .cache)
+        #expect(try await request.dataRequest().value.message.source == .stale)
         await began.wait(for: 2)
         if byReset {
             await rig.ness.reset()
@@ -237,7 +237,7 @@ import Testing
         rig.advance(159)
         let response = try await rig.get()
         #expect(response.text == "1")
-        #expect(response.source == .cache)
+        #expect(response.source == .stale)
         #expect(response.headers["Age"] == "159")
         #expect(rig.asked == 2)
         rig.advance(1)

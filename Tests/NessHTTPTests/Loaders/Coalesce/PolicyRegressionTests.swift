@@ -151,7 +151,8 @@ struct PolicyRegressionTests {
         let delayed = rig.ness.httpRequest(withUrl: "busy").dataRequest(with: control)
         let refreshed = rig.ness.httpRequest(withUrl: "closed").authenticate(with: token).dataRequest(with: control)
         await refreshing.wait()
-        await rig.untilAsleep()
+        // For the delay, and for the timeout of the refresh.
+        await rig.clock.waitUntil { $0.sleeps.count == 1 && $0.sleeperCount == 2 }
         for promise in [delayed, refreshed] {
             promise.drop()
             #expect(promise.isCompleted)

@@ -121,17 +121,17 @@ import Testing
         }
         insert(before)
         insert(other)
-        table.closeReads(of: "https://mock.test/x")
+        table.closeReads(of: ExactText("https://mock.test/x"))
         #expect(table.running(identity) == nil && table.running(otherIdentity) === other)
         let (after, _) = try Self.exchange("x")
         insert(after)
         #expect(table.writeCount == 1)
-        for number in 0..<1_000 { table.closeReads(of: "https://mock.test/\(number)") }
+        for number in 0..<1_000 { table.closeReads(of: ExactText("https://mock.test/\(number)")) }
         #expect(table.running(identity) === after && table.running(otherIdentity) === other)
         #expect(table.writeCount < 50, "writes that close no read are forgotten, although reads are in flight")
         table.remove(before)
         #expect(table.running(identity) === after)
-        table.closeReads(of: "https://mock.test/x")
+        table.closeReads(of: ExactText("https://mock.test/x"))
         #expect(table.running(identity) == nil)
         table.remove(after)
         table.remove(other)

@@ -195,6 +195,21 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 13)
     }
 
+    @Test("the error and the observers name the retry budget if it kept a request from being retried")
+    func namedBudget() async throws {
+        let log = Log<String>()
+        let rig = Rig {
+            $0.retryBudget = RetryBudget(ratio: 0, minimum: 0)
+            $0.observers = [RequestLogger { log.add($0) }]
+        }
+        rig.mock.on(.get, "/x", replies: [.failure(.connectionLost)])
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).nessError()
+        #expect(error?.kind == .connectionLost && error?.context.reason.contains("the retry budget") == true)
+        #expect(log.entries.count { $0.contains("warning: the retry budget") } == 1)
+        _ = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
+        #expect(log.entries.count { $0.contains("warning: the retry budget") } == 1)
+    }
+
     @Test("above the minimum, retries are limited to a fraction of the requests") func retriesMayBeAPartOfTheRequests() async throws {
         let rig = Rig { $0.retryBudget = RetryBudget(ratio: 0.2, minimum: 0) }
         rig.mock.on(.get, "/good", replies: [.status(200)])

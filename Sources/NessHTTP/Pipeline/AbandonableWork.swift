@@ -1,22 +1,22 @@
 import NessLock
 import NessPromise
 
-/// Code of the application that an exchange waits for, in a separate task: a transport, a loader beside it, or the closure that makes a
-/// body. When the exchange is stopped or canceled, its caller continues immediately, even if that code ignores cancellation.
+/// Work in a separate task, which its caller stops waiting for when it is stopped or canceled. The caller then continues immediately, even
+/// if the work ignores cancellation, like code of the application may.
 enum AbandonableWork {
     /// Runs an operation.
     /// - Parameters:
-    ///   - control: Stops the operation. `nil` if only cancellation does.
+    ///   - register: Takes the closure that stops the operation with an error.
     ///   - operation: The operation. Its task is canceled when the caller no longer waits for it.
     /// - Returns: The operation's value.
     /// - Throws: The operation's error; the error of the stop; `CancellationError`.
     static func run<Value: Sendable>(
-        under control: (any ExchangeControl)?, _ operation: @escaping @Sendable () async throws -> Value
+        stoppedBy register: (@escaping @Sendable (any Error) -> Void) -> Void, _ operation: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try Task.checkCancellation()
         let running = Lock<Task<Void, Never>?>(nil)
         let waiter = ValueWaiter<Value> { running.withLock { $0 }?.cancel() }
-        control?.onStop { error in
+        register { error in
             waiter.resume(.failure(error))
             running.withLock { $0 }?.cancel()
         }

@@ -1,0 +1,60 @@
+/// The deadline of a call.
+extension Call {
+    /// The longest time that the application's loaders get, after the deadline, for a stored response that replaces the one that is late.
+    private static let timeForReplacement = Duration.seconds(1)
+
+    /// The time of the deadline, on the manager's clock; `nil` for none.
+    var deadlineEnd: Duration? { state.withLock { $0.deadlineEnd } }
+
+    /// Starts the deadline, or continues it after a pause. During a pause it waits for the resume.
+    func startDeadline(after time: Duration) {
+        let end = clock.elapsed() + time.clampedForSleep
+        let timer = clock.startTimer(after: time, for: self)
+        let isNeeded = state.withLock { state in
+            if state.hasEnded { return false }
+            if state.pause.waiter != nil {
+                state.pause.timeLeft = time
+                return false
+            }
+            (state.deadlineTimer, state.deadlineEnd) = (timer, end)
+            return true
+        }
+        if !isNeeded { timer.cancel() }
+    }
+
+    /// Runs work whose result can be replaced, such as by a stale response. At the deadline the work fails with the deadline's error, and
+    /// the call continues for a moment.
+    /// - Returns: The value of the operation.
+    /// - Throws: The error of the operation; `NessError.timedOut` at the deadline.
+    func untilDeadline<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        if deadlineEnd == nil { return try await operation() }
+        defer { state.withLock { $0.abandonAtDeadline = nil } }
+        return try await AbandonableWork.run(
+            stoppedBy: { stop in
+                state.withLock { if !$0.hasEnded { $0.abandonAtDeadline = stop } }
+            }, operation)
+    }
+}
+
+extension Call: TimerTarget {
+    func timerDidFire() {
+        let reason = "the deadline of \(request.deadline ?? .zero) has passed"
+        let failure = error(.timedOut, reason, response: responseSoFar)
+        guard let abandon = state.withLock({ $0.abandonAtDeadline.take() }) else { return end(with: .failure(failure)) }
+        let timer = clock.startTimer(after: Self.timeForReplacement, for: self)
+        let isNeeded = state.withLock { state in
+            if !state.hasEnded { state.deadlineTimer = timer }
+            return !state.hasEnded
+        }
+        if isNeeded { abandon(failure) } else { timer.cancel() }
+    }
+}
+
+extension Call.State {
+    /// Suspends the deadline, and keeps the time that it has left for the end of the pause. The caller cancels the returned timer.
+    mutating func suspendDeadline(at now: Duration) -> StartedTimer? {
+        guard let end = deadlineEnd.take() else { return nil }
+        pause.timeLeft = end - now
+        return deadlineTimer.take()
+    }
+}
