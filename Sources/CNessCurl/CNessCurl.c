@@ -299,6 +299,19 @@ static int64_t now(void) {
     return time.tv_sec * 1000000000ll + time.tv_nsec;
 }
 
+/// The bit of `wanted` for a socket whose transfer is paused. libcurl 8.5.0 still waits for its input, and would keep all of it in memory.
+enum { MUTED = 4 };
+
+/// What the set waits for, as the bits of CURL_POLL_IN and CURL_POLL_OUT.
+static uint8_t effective(uint8_t wanted) { return wanted & MUTED ? wanted & 2 : wanted & 3; }
+
+static void register_socket(struct multi *multi, int descriptor) {
+    uint8_t wanted = effective(multi->wanted[descriptor]);
+    struct epoll_event event = {.events = (wanted & 1 ? EPOLLIN : 0) | (wanted & 2 ? EPOLLOUT : 0), .data.fd = descriptor};
+    // A socket that was closed has left the set, and another one may have its number.
+    if (epoll_ctl(multi->set, EPOLL_CTL_MOD, descriptor, &event) != 0) epoll_ctl(multi->set, EPOLL_CTL_ADD, descriptor, &event);
+}
+
 /// libcurl begins or ends to wait for a socket. A socket stays in the set between two transfers: most connections are used again soon.
 static int watch(void *easy, int descriptor, int what, void *user, void *socket) {
     (void)easy, (void)socket;
@@ -314,13 +327,17 @@ static int watch(void *easy, int descriptor, int what, void *user, void *socket)
     }
     // CURL_POLL_REMOVE is 4.
     uint8_t wanted = what & 3;
-    if (multi->wanted[descriptor] == wanted) return 0;
-    multi->wanted[descriptor] = wanted;
-    if (wanted == 0) return 0;
-    struct epoll_event event = {.events = (wanted & 1 ? EPOLLIN : 0) | (wanted & 2 ? EPOLLOUT : 0), .data.fd = descriptor};
-    // A socket that was closed has left the set, and another one may have its number.
-    if (epoll_ctl(multi->set, EPOLL_CTL_MOD, descriptor, &event) != 0) epoll_ctl(multi->set, EPOLL_CTL_ADD, descriptor, &event);
+    if ((multi->wanted[descriptor] & 3) == wanted) return 0;
+    multi->wanted[descriptor] = wanted | (multi->wanted[descriptor] & MUTED);
+    if (wanted != 0) register_socket(multi, descriptor);
     return 0;
+}
+
+void ness_curl_multi_mute(void *opaque, int descriptor, bool is_muted) {
+    struct multi *multi = opaque;
+    if (descriptor < 0 || descriptor >= multi->wanted_count || ((multi->wanted[descriptor] & MUTED) != 0) == is_muted) return;
+    multi->wanted[descriptor] ^= MUTED;
+    if ((multi->wanted[descriptor] & 3) != 0) register_socket(multi, descriptor);
 }
 
 static int set_timer(void *handle, long milliseconds, void *user) {
@@ -385,10 +402,11 @@ void ness_curl_multi_perform(void *opaque) {
         if (descriptor == multi->waker) continue;
         // An error is found by a read or a write.
         int bits = events & (EPOLLERR | EPOLLHUP) ? 3 : (events & EPOLLIN ? 1 : 0) | (events & EPOLLOUT ? 2 : 0);
-        if (multi->wanted[descriptor] == 0) {
-            // The server has closed an idle connection, or sent bytes on it. libcurl notices before it uses the connection.
+        if (effective(multi->wanted[descriptor]) == 0) {
+            // The server has closed an idle connection, or sent bytes on it. libcurl notices before it uses the connection. Or the
+            // connection of a paused transfer broke; the resume registers the socket again.
             epoll_ctl(multi->set, EPOLL_CTL_DEL, descriptor, NULL);
-        } else if ((bits &= multi->wanted[descriptor]) != 0) {
+        } else if ((bits &= effective(multi->wanted[descriptor])) != 0) {
             curl.multi_socket_action(multi->handle, descriptor, bits, &running);
         }
     }

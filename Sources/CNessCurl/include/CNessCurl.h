@@ -102,6 +102,8 @@ int ness_curl_multi_add(void *multi, void *easy);
 int ness_curl_multi_remove(void *multi, void *easy);
 /// Has libcurl do what it can without a wait.
 void ness_curl_multi_perform(void *multi);
+/// Stops or resumes the wait for a socket's input, although libcurl waits for it.
+void ness_curl_multi_mute(void *multi, int descriptor, bool is_muted);
 /// Waits until something can be done, `milliseconds` have passed, or `ness_curl_multi_wake` is called.
 void ness_curl_multi_wait(void *multi, int milliseconds);
 /// Ends the current wait, or else the next one. Safe from any thread.

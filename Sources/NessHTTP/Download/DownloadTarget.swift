@@ -78,7 +78,8 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         isForbidden: (FileError) -> Bool = { $0.code == EPERM }, makeFolder: (URL) throws -> URL? = DownloadTarget.replacementFolder
     ) async throws -> PartialFile {
         do {
-            return try await PartialFile.open(path: session.partialPath ?? path, source: source, elapsed: elapsed)
+            return try await PartialFile.open(
+                path: session.partialPath ?? path, source: source, expecting: expectation?.size, elapsed: elapsed)
         } catch let error as FileError {
             guard case .file(let file) = destination, session.partialPath == nil, isForbidden(error), let folder = try? makeFolder(file)
             else {
@@ -86,7 +87,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
             }
             let other = folder.appendingPathComponent(URL(fileURLWithPath: path).lastPathComponent, isDirectory: false).path
             session.moves(to: other)
-            return try await PartialFile.open(path: other, source: source, elapsed: elapsed)
+            return try await PartialFile.open(path: other, source: source, expecting: expectation?.size, elapsed: elapsed)
         }
     }
 
@@ -96,6 +97,14 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         #else
         nil
         #endif
+    }
+
+    /// Returns the file at the destination and its length, if it has the expected digest. An expected length alone says too little.
+    func savedAsExpected() async -> (file: URL, length: Int64)? {
+        guard let expectation, expectation.digest != nil, case .file(let file) = destination, await expectation.isMet(by: file),
+            let length = try? OpenFile(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK).length()
+        else { return nil }
+        return (file, length)
     }
 
     /// Checks before the request is sent whether the destination can be written to, and creates its folder if the caller wants that.

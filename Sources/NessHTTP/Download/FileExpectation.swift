@@ -1,4 +1,5 @@
 import Foundation
+import NessLock
 
 /// The properties that a downloaded file must have before it gets its name.
 ///
@@ -53,6 +54,19 @@ public struct FileExpectation: Sendable, Hashable {
         }
         let found = hash.finish().hexadecimal
         if found != digest { throw FileMismatch.sha256(expected: digest, found: found) }
+    }
+
+    /// Returns true if there is a file at a URL that has the expected properties. Reads all of it if a digest is expected.
+    func isMet(by file: URL) async -> Bool {
+        let isCancelled = Lock(false)
+        let check: Void? = await withTaskCancellationHandler {
+            try? await DispatchQueue(label: "ness.file-check").run {
+                try self.check(OpenFile(file.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)) { isCancelled.withLock { $0 } }
+            }
+        } onCancel: {
+            isCancelled.withLock { $0 = true }
+        }
+        return check != nil
     }
 
     /// Throws `FileMismatch` for another length than the expected one.

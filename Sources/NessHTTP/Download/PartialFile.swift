@@ -8,6 +8,9 @@ import NessLock
 /// 8 MiB, so that a killed process loses no more. The bytes are synced in the background, at a pace that the disk can keep; after a crash
 /// of the system only synced bytes count. A lock on the first file excludes all other downloads, in this process and in others.
 ///
+/// The file is open only while a request of the download is out of the queues: many downloads may wait, and the system limits the number of
+/// open files. Meanwhile another process may take the file, so it is checked when it is opened again.
+///
 /// Two queues of its own work on the disk, so that no thread that runs Swift tasks waits for one: bytes are written on `writes`, while
 /// `queue` syncs earlier ones.
 final class PartialFile: Sendable {
@@ -32,6 +35,16 @@ final class PartialFile: Sendable {
         var syncFailure: (any Error)?
         var isClosed = false
         var isCancelled = false
+        /// The open file; `nil` while all requests wait in queues, and after the end.
+        var file: OpenFile?
+        /// The length and the identity of the file when it was closed for a wait; `nil` for an empty file, which was removed.
+        var closed: (length: Int64, key: FileLocks.Key)?
+        /// The number of requests that are out of the queues.
+        var activeCount = 0
+        /// The number of requests that wait in queues.
+        var waitingCount = 0
+
+        var isUnused: Bool { activeCount == 0 && waitingCount > 0 && !isClosed }
     }
 
     /// The number of bytes after which a sync starts, unless one is running.
@@ -41,9 +54,11 @@ final class PartialFile: Sendable {
     /// The most that a killed process loses.
     private static let noteInterval = (bytes: Int64(8 << 20), time: Duration.seconds(1))
 
-    private let file: OpenFile
+    private let path: String
     private let recordPath: String
     private let elapsed: @Sendable () -> Duration
+    /// The length that the caller expects, until the server announces one.
+    private let expectedSize: Int64?
     private let state: Lock<State>
     /// Changes the bytes of the file, in order. What has to follow all writes passes through it first. Tests suspend it.
     let writes = DispatchQueue(label: "ness.partial-file.writes")
@@ -54,32 +69,46 @@ final class PartialFile: Sendable {
     /// - Parameters:
     ///   - path: The path of the partial file.
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
+    ///   - expectedSize: The length that the caller expects; `nil` for any.
     ///   - elapsed: The time since a fixed moment. It paces the notes.
     /// - Throws: `FileError`, for example if another download has the file open.
-    static func open(path: String, source: String?, elapsed: @escaping @Sendable () -> Duration) async throws -> PartialFile {
-        try await DispatchQueue(label: "ness.partial-file.open").run { try PartialFile(path: path, source: source, elapsed: elapsed) }
+    static func open(path: String, source: String?, expecting expectedSize: Int64? = nil, elapsed: @escaping @Sendable () -> Duration)
+        async throws -> PartialFile
+    {
+        try await DispatchQueue(label: "ness.partial-file.open").run {
+            let file = try PartialFile(path: path, source: source, expecting: expectedSize, elapsed: elapsed)
+            // In the same step, so that a thousand downloads that start together do not have a thousand open files.
+            file.closeNow()
+            return file
+        }
     }
 
     /// Opens the partial file like `open(path:source:elapsed:)`, on the calling thread.
     /// - Parameters:
     ///   - path: The path of the partial file.
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
+    ///   - expectedSize: The length that the caller expects; `nil` for any.
     ///   - boot: Identifies the time since the system's start.
     ///   - elapsed: The time since a fixed moment. It paces the notes.
     /// - Throws: `FileError`, for example if another download has the file open.
-    init(path: String, source: String?, boot: String? = BootSession.current, elapsed: @escaping @Sendable () -> Duration) throws {
+    init(
+        path: String, source: String?, expecting expectedSize: Int64? = nil, boot: String? = BootSession.current,
+        elapsed: @escaping @Sendable () -> Duration
+    ) throws {
+        self.expectedSize = expectedSize
         self.elapsed = elapsed
+        self.path = path
         recordPath = path + ".json"
-        file = try Self.openLocked(path)
+        let file = try Self.openLocked(path)
         let length = try file.length()
         var records = RecordFile(path: recordPath, boot: boot)
         if let source, let (found, synced) = records.read(for: source, fileOf: length) {
             // Bytes beyond the record's count may be damaged.
             try file.truncate(to: found.spans.count == 1 ? found.count : min(length, found.total ?? length))
-            state = Lock(State(record: found, synced: synced, records: records, lastSync: elapsed()))
+            state = Lock(State(record: found, synced: synced, records: records, lastSync: elapsed(), file: file))
         } else {
             try Self.discard(file, &records, recordPath)
-            state = Lock(State(record: PartialRecord(source: source ?? ""), records: records, lastSync: elapsed()))
+            state = Lock(State(record: PartialRecord(source: source ?? ""), records: records, lastSync: elapsed(), file: file))
         }
     }
 
@@ -108,7 +137,73 @@ final class PartialFile: Sendable {
     var present: (record: PartialRecord, generation: Int) { state.withLock { ($0.record, $0.generation) } }
 
     /// The number of bytes in the file, and the final number if it is known.
-    var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.record.count, $0.record.total) } }
+    var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.record.count, $0.record.total ?? expectedSize) } }
+
+    // MARK: waiting
+
+    /// Runs one request of the download. While all its requests wait in queues, the file is closed.
+    func during<Value: Sendable>(request: () async throws -> Value) async throws -> Value {
+        state.withLock { $0.activeCount += 1 }
+        do {
+            let value = try await request()
+            await changeCounts { $0.activeCount -= 1 }
+            return value
+        } catch {
+            await changeCounts { $0.activeCount -= 1 }
+            throw error
+        }
+    }
+
+    /// Runs the wait of one request in a queue.
+    func during(wait: () async throws -> Void) async throws {
+        await changeCounts { ($0.activeCount, $0.waitingCount) = ($0.activeCount - 1, $0.waitingCount + 1) }
+        defer { state.withLock { ($0.activeCount, $0.waitingCount) = ($0.activeCount + 1, $0.waitingCount - 1) } }
+        try await wait()
+    }
+
+    private func changeCounts(_ change: (inout State) -> Void) async {
+        let isUnused = state.withLock { state in
+            change(&state)
+            return state.isUnused && state.file != nil
+        }
+        if isUnused { await afterWrites { [self] in if state.withLock(\.isUnused) { closeNow() } } }
+    }
+
+    /// Opens the file, unless it is open, for a request that has left the queues.
+    /// - Throws: `FileError` if the file cannot be opened, or is not as it was.
+    func open() async throws {
+        if state.withLock({ $0.file != nil }) { return }
+        try await afterWrites { [self] in Result { _ = try openNow() } }.get()
+    }
+
+    /// Closes the file for a wait. No request may be out of the queues.
+    private func closeNow() {
+        let file: OpenFile? = state.withLock { state in
+            guard let file = state.file, let length = try? file.length(), let key = try? file.key() else { return nil }
+            // A request may wait for hours, and its process may end meanwhile: it leaves no empty file.
+            if length == 0, state.record.count == 0 { unlink(path) } else { state.closed = (length, key) }
+            state.records.closeFile()
+            return state.file.take()
+        }
+        file?.closeNow()
+    }
+
+    /// Returns the open file. Opens it if it was closed for a wait. Runs on the queue.
+    /// - Throws: `FileError` if the file cannot be opened, or is not as it was.
+    private func openNow() throws -> OpenFile {
+        let (file, closed) = state.withLock { ($0.file, $0.closed) }
+        if let file { return file }
+        let opened = try Self.openLocked(path)
+        guard try closed.map({ try $0.length == opened.length() && $0.key == opened.key() }) ?? (opened.length() == 0) else {
+            opened.closeNow()
+            throw FileError("another download has used this destination")
+        }
+        return state.withLock { state in
+            (state.file, state.closed) = (opened, nil)
+            state.records.openFile()
+            return opened
+        }
+    }
 
     // MARK: receiving
 
@@ -121,7 +216,8 @@ final class PartialFile: Sendable {
         // On both queues, so that no write of deleted bytes follows, and no running sync writes a record of them.
         try await writes.run { [self] in
             try queue.sync {
-                try state.withLock { state in
+                let file = try openNow()
+                return try state.withLock { state in
                     guard !state.isClosed, generation.map({ $0 == state.generation }) ?? true else { throw CancellationError() }
                     state.generation += 1
                     state.record = PartialRecord(source: state.record.source)
@@ -164,17 +260,18 @@ final class PartialFile: Sendable {
     }
 
     private func writeNow(_ data: Data, toSpan index: Int, in generation: Int) throws {
-        let offset: Int64 = try state.withLock { state in
+        let (offset, open): (Int64, OpenFile?) = try state.withLock { state in
             guard !state.isClosed, state.generation == generation, state.record.spans.indices.contains(index) else {
                 throw CancellationError()
             }
             if let failure = state.syncFailure { throw failure }
             let span = state.record.spans[index]
             if let end = span.end, Int64(data.count) > end - span.next { throw RangeMismatch() }
-            return span.next
+            return (span.next, state.file)
         }
         // Outside the lock, because a task may ask for the progress. A restart and the end wait for this queue, so the span stays as it is.
-        try file.write(data, at: offset)
+        guard let open else { throw CancellationError() }
+        try open.write(data, at: offset)
         let now = elapsed()
         let syncs: Bool = state.withLock { state in
             state.record.spans[index].count += Int64(data.count)
@@ -209,7 +306,7 @@ final class PartialFile: Sendable {
         let known = record
         let start = ContinuousClock.now
         do {
-            try file.sync(.inOrder)
+            try openNow().sync(.inOrder)
             try? keepRecord(of: known)
         } catch {
             state.withLock { state in
@@ -245,6 +342,8 @@ final class PartialFile: Sendable {
     func close() async {
         state.withLock { $0.isClosed = true }
         await afterWrites { [self] in
+            // A file that cannot be locked again may be another download's.
+            guard hasFile, let file = try? openNow() else { return }
             let (record, failure) = state.withLock { ($0.record, $0.syncFailure) }
             if record.isOfUse, failure == nil { sync() }
             if !record.isOfUse || access(recordPath, F_OK) != 0 { remove() }
@@ -256,10 +355,14 @@ final class PartialFile: Sendable {
     func abandon() async {
         state.withLock { $0.isClosed = true }
         await afterWrites { [self] in
+            guard hasFile, let file = try? openNow() else { return }
             remove()
             file.closeNow()
         }
     }
+
+    /// True unless the file was removed when it was closed for a wait.
+    private var hasFile: Bool { state.withLock { $0.file != nil || $0.closed != nil } }
 
     /// Runs a closure on the queue, after all writes.
     private func afterWrites<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
@@ -280,7 +383,7 @@ final class PartialFile: Sendable {
         return try await withTaskCancellationHandler {
             try await afterWrites { [self] in
                 let result = Result { try finishNow(destination, replaces, expectation) }
-                if case .success = result { file.closeNow() }
+                if case .success = result { state.withLock { $0.file }?.closeNow() }
                 return result
             }.get()
         } onCancel: {
@@ -289,7 +392,7 @@ final class PartialFile: Sendable {
     }
 
     private func finishNow(_ destination: URL, _ replaces: Bool, _ expectation: FileExpectation?) throws -> URL {
-        let record = record
+        let record = record, file = try openNow()
         let length = try file.length()
         guard record.count == length, record.total ?? length == length else {
             throw IncompleteFile(description: "received only \(record.count) of \(record.total ?? length) bytes of the file")
@@ -318,7 +421,7 @@ final class PartialFile: Sendable {
     }
 
     private func remove() {
-        unlink(file.path)
+        unlink(path)
         removeRecord()
     }
 

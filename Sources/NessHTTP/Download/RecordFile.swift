@@ -32,6 +32,8 @@ struct RecordFile: Sendable {
     /// The file that notes are written to. `nil` before the first note.
     private var current: Prepared?
     private var noteLength = 0
+    /// What is known of the file while it is closed for a wait.
+    private var closed: (record: PartialRecord, length: Int64, noteLength: Int)?
 
     init(path: String, boot: String?) {
         self.path = path
@@ -131,11 +133,26 @@ struct RecordFile: Sendable {
         noteLength = 0
     }
 
+    /// Closes the file that notes are written to.
+    mutating func closeFile() {
+        closed = current.map { ($0.record, $0.length, noteLength) }
+        (current, noteLength) = (nil, 0)
+    }
+
+    /// Opens the file that `closeFile()` has closed. If it has changed since, the next note makes another one.
+    mutating func openFile() {
+        guard let known = closed.take(), let file = try? OpenFile(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK),
+            (try? file.hasOtherNames()) == false, (try? file.length()) == known.length + Int64(known.noteLength)
+        else { return }
+        current = Prepared(file: file, record: known.record, length: known.length)
+        noteLength = known.noteLength
+    }
+
     /// Removes the file.
     /// - Returns: True if the file existed.
     @discardableResult
     mutating func remove() -> Bool {
-        (current, noteLength) = (nil, 0)
+        (current, noteLength, closed) = (nil, 0, nil)
         unlink(path + ".new")
         return unlink(path) == 0
     }

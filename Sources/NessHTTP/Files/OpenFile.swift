@@ -59,11 +59,16 @@ final class OpenFile: Sendable {
     ///   does not support locks.
     /// - Throws: `FileError`.
     func lock(_ scope: FileLocks.Scope = .standard) throws -> Bool {
-        let status = try status()
-        let key = FileLocks.Key(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
+        let key = try key()
         guard FileLocks.lock(key) else { return false }
         locked.withLock { $0 = key }
         return scope == .process || flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+    }
+
+    /// The identity of the file, regardless of its name.
+    func key() throws -> FileLocks.Key {
+        let status = try status()
+        return FileLocks.Key(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
     }
 
     /// The length in bytes.

@@ -7,15 +7,20 @@ extension Pipeline {
     ///   - request: The request.
     ///   - exchange: The exchange.
     ///   - sink: Takes the response's body as it arrives; `nil` to collect it in memory.
-    func exchange(_ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?) async throws -> HTTPResponse {
+    ///   - bytesBefore: The number of bytes in the bodies of the redirects that led to the request.
+    func exchange(
+        _ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?, bytesBefore: Int
+    ) async throws -> HTTPResponse {
         let request = try checked(request, for: exchange)
         let hop = Hop(
-            exchange, sink: sink, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total, clock)
+            exchange, sink: sink, bytesBefore: bytesBefore, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total,
+            clock)
         defer { hop.finish() }
         if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, hop) }
         if let waiter = hop.waitForHostSlot(request) { try await wait(waiter, .hostQueue, hop) }
         if let waiter = hop.waitForManagerSlot(request) { try await wait(waiter, .hostQueue, hop) }
         do {
+            if let sink { try await sink.willSend() }
             try begin(hop, request)
             var response = try await send(request, hop)
             if response.isStaleTimeout(of: request) {
@@ -30,10 +35,13 @@ extension Pipeline {
     }
 
     private func wait(_ waiter: Waiter, _ line: WaitingLine, _ hop: Hop) async throws {
-        do { try await waiting.during(line) { try await waiter.wait() } } catch {
-            hop.forgetSlot()
-            throw error
+        let wait = { [waiting] in
+            do { try await waiting.during(line) { try await waiter.wait() } } catch {
+                hop.forgetSlot()
+                throw error
+            }
         }
+        if let sink = hop.sink { try await sink.during(wait: wait) } else { try await wait() }
     }
 
     // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise

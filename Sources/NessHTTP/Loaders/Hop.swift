@@ -39,6 +39,8 @@ final class Hop: Sendable {
     let exchange: Exchange
     /// Takes the response's body as it arrives; `nil` to collect the body in memory.
     let sink: (any BodySink)?
+    /// The number of bytes in the bodies of the redirects that led to the request. They count for the limit.
+    let bytesBefore: Int
     /// Stores the cookies of the head; `nil` if they are stored once the response is complete.
     private let jar: CookieJar?
     private let limiters: (hosts: Limiter<ParsedURL.Origin>, total: Limiter<Int>?)
@@ -46,11 +48,13 @@ final class Hop: Sendable {
     private let state = Lock(State())
 
     init(
-        _ exchange: Exchange, sink: (any BodySink)?, jar: CookieJar?, _ hosts: Limiter<ParsedURL.Origin>, _ total: Limiter<Int>?,
+        _ exchange: Exchange, sink: (any BodySink)?, bytesBefore: Int, jar: CookieJar?, _ hosts: Limiter<ParsedURL.Origin>,
+        _ total: Limiter<Int>?,
         _ clock: PipelineClock
     ) {
         self.exchange = exchange
         self.sink = sink
+        self.bytesBefore = bytesBefore
         self.jar = jar
         limiters = (hosts, total)
         self.clock = clock

@@ -18,7 +18,7 @@ extension Pipeline {
             sink?.willTakeBody(after: redirects.history)
             let response: HTTPResponse
             do {
-                response = try await hop(request, exchange, sink)
+                response = try await hop(request, exchange, sink, bytesBefore: redirects.byteCount)
             } catch {
                 throw redirects.explain(error)
             }
@@ -30,11 +30,15 @@ extension Pipeline {
     }
 
     /// Sends one request, with the cookies of its URL.
-    private func hop(_ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?) async throws -> HTTPResponse {
-        guard let jar, !request[BypassesCookies.self] else { return try await self.exchange(request, exchange, sink) }
+    private func hop(
+        _ request: HTTPRequest, _ exchange: Exchange, _ sink: (any BodySink)?, bytesBefore: Int
+    ) async throws -> HTTPResponse {
+        guard let jar, !request[BypassesCookies.self] else {
+            return try await self.exchange(request, exchange, sink, bytesBefore: bytesBefore)
+        }
         let cookies = exchange.context.cookies ?? JarCookies()
         let response = try await self.exchange(
-            cookies.set(in: request) { jar.header(for: request.url, besides: $0) }, exchange, sink)
+            cookies.set(in: request) { jar.header(for: request.url, besides: $0) }, exchange, sink, bytesBefore: bytesBefore)
         // A hop with a sink stores them at the head: the end of the body may be hours away, or never come.
         if sink == nil { jar.store(from: response.headers, url: request.url) }
         return response

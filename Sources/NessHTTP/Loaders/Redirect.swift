@@ -4,8 +4,10 @@ import Foundation
 struct Redirects: Sendable {
     private let context: CallContext
     private var count = 0
-    /// The redirects so far, oldest first.
+    /// The redirects so far, oldest first, each with the start of its body.
     private(set) var history: [HTTPResponse] = []
+    /// The number of bytes in their bodies.
+    private(set) var byteCount = 0
     /// The redirect that led to the current request; `nil` if the caller's closure chose the request, and is responsible for it.
     private var last: HTTPResponse?
     private var next: HTTPRequest?
@@ -39,7 +41,10 @@ struct Redirects: Sendable {
     /// - Returns: False if it is not followed.
     mutating func follow(_ response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy) async throws -> Bool {
         guard let step = try await step(after: response, to: following, by: policy) else { return false }
-        history.append(response)
+        byteCount += response.body.count
+        var kept = response
+        kept.body = Data(kept.body.prefix(ResponseCollector.redirectLimit))
+        history.append(kept)
         last = step.isDecided ? nil : response
         next = step.request
         count += 1

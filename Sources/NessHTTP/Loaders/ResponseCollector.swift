@@ -13,9 +13,17 @@ final class ResponseCollector: PartialResponse {
     /// endless.
     private static let untakenLimit = 16 << 20
 
+    /// The most bytes that are received of the body of a redirect that is followed, and that `HTTPResponse.history` keeps.
+    static let redirectLimit = 64 << 10
+
+    /// Ends the exchange of a redirect whose body is longer.
+    private struct LongRedirect: Error {}
+
     private let request: HTTPRequest
     private let hop: Hop
     private let context: CallContext
+    /// True if a redirect is certainly followed, or fails the request.
+    private let followsRedirects: Bool
     private let sink: (any BodySink)?
     /// The longest body that is accepted. `nil` for any length.
     private let maximumBytes: Int?
@@ -28,7 +36,9 @@ final class ResponseCollector: PartialResponse {
         self.hop = hop
         self.context = context
         // What a loader sends itself is kept in memory.
-        sink = context.request.id == hop.exchange.context.request.id ? hop.sink : nil
+        let isMade = context.request.id != hop.exchange.context.request.id
+        sink = isMade ? nil : hop.sink
+        if case .follow = request.redirects { followsRedirects = !isMade } else { followsRedirects = false }
         self.maximumBytes = maximumBytes
         bodyLength = request.body?.length
     }
@@ -91,9 +101,14 @@ final class ResponseCollector: PartialResponse {
         let expected = try contentLength(statusCode, headers)
         // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
         hop.report(.head(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
-        // Before a sink publishes the head or writes it to a file.
-        try check(expected, makeResponse(statusCode, headers))
+        // Before a sink publishes the head or writes it to a file. Of a redirect's body no more than a start is received.
+        if !isFollowed(statusCode, headers) { try check(expected, makeResponse(statusCode, headers)) }
         return expected
+    }
+
+    /// True for a redirect that is followed.
+    private func isFollowed(_ statusCode: Int, _ headers: HTTPHeaders) -> Bool {
+        followsRedirects && (300..<400).contains(statusCode) && makeResponse(statusCode, headers).redirectURL != nil
     }
 
     /// Asks the sink whether it takes the body. A validator may reject the head; the error then has to contain the start of the body.
@@ -115,9 +130,11 @@ final class ResponseCollector: PartialResponse {
 
     @inline(never)
     private func keep(_ statusCode: Int, _ headers: HTTPHeaders, expected: Int64?, isTaken: Bool, _ refusal: NessError?) {
+        let isFollowed = isFollowed(statusCode, headers)
         state.withLock { state in
             state.statusCode = statusCode
             state.headers = headers
+            state.isFollowed = isFollowed
             state.expected = expected
             state.isTaken = isTaken
             state.refusal = refusal
@@ -147,6 +164,10 @@ final class ResponseCollector: PartialResponse {
             state.count += Int64(data.count)
             let progress = Progress(count: state.count, expected: state.expected, isTaken: state.isTaken)
             if state.isTaken { return progress }
+            if state.isFollowed {
+                state.body.append(data.prefix(Self.redirectLimit - state.body.count))
+                if state.count > Self.redirectLimit { throw LongRedirect() }
+            }
             if let refusal = state.refusal {
                 state.body.append(data.prefix(Self.refusedLimit.bytes - state.body.count))
                 if state.body.count == Self.refusedLimit.bytes { throw refusal }
@@ -154,6 +175,7 @@ final class ResponseCollector: PartialResponse {
             }
             let limit = sink == nil ? maximumBytes : min(maximumBytes ?? .max, Self.untakenLimit)
             try check(state.count, makeResponse(state.statusCode ?? 0, state.headers), limit: limit)
+            if state.isFollowed { return progress }
             if state.body.isEmpty { state.body = data } else { state.body.append(data) }
             return progress
         }
@@ -186,6 +208,9 @@ final class ResponseCollector: PartialResponse {
         return .validation(failure)
     }
 
+    /// The redirect whose body was too long to be received, with the start of its body. `nil` for any other error.
+    func redirect(cutBy error: any Error) -> HTTPResponse? { error is LongRedirect ? response : nil }
+
     /// Notes that no more events follow.
     func end() { state.withLock { $0.stopTimer.take() }?() }
 
@@ -217,7 +242,7 @@ final class ResponseCollector: PartialResponse {
     }
 
     private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?, limit: Int?) throws {
-        guard let count, let limit, count > limit else { return }
+        guard let count, let limit, count.saturatingAdd(Int64(hop.bytesBefore)) > limit else { return }
         throw context.error(.responseTooLarge, "the body is longer than the limit of \(limit) bytes", response: response())
     }
 }
@@ -232,6 +257,8 @@ struct ResponseCollectorState: Sendable {
     var expected: Int64?
     /// True if the request's sink takes the body.
     var isTaken = false
+    /// True for a redirect that is followed.
+    var isFollowed = false
     /// The error of a validator that rejected the head.
     var refusal: NessError?
     /// Stops the timer that ends the body of a rejected head.

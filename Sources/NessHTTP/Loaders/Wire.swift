@@ -86,8 +86,14 @@ final class Wire: Sendable {
             hop.exchange.setPartialResponse(nil)
         }
         do {
-            try await (context.transport?.controlled ?? controlled).send(sent, under: hop) { event in try await collector.receive(event) }
-            let response = try collector.finish()
+            let response: HTTPResponse
+            do {
+                try await (context.transport?.controlled ?? controlled).send(sent, under: hop) { try await collector.receive($0) }
+                response = try collector.finish()
+            } catch {
+                guard let redirect = collector.redirect(cutBy: error) else { throw error }
+                response = redirect
+            }
             if !request.method.isSafe, !context.isSide, response.mayFollowAction { hop.exchange.noteAction() }
             return response
         } catch {

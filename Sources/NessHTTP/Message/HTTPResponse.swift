@@ -71,8 +71,8 @@ public struct HTTPResponse: Sendable {
         set { box.change { $0.source = newValue } }
     }
 
-    /// The redirects that were followed and led to this response, oldest first. Each has its own request, status, header fields and body.
-    /// Empty if there was no redirect, and for a response from the cache.
+    /// The redirects that were followed and led to this response, oldest first. Each has its own request, status and header fields, and the
+    /// first 64 KiB of its body. Ness does not wait for the rest. Empty if there was no redirect, and for a response from the cache.
     ///
     /// ```swift
     /// let response = try await ness.httpRequest(withUrl: "http://example.com/moved").response()

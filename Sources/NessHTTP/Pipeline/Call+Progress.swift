@@ -27,9 +27,10 @@ extension Call {
         state.withLock { state in
             let counts = state.counts
             if kind == .upload { return TransferProgress(completedBytes: counts.sent, totalBytes: counts.toSend) }
-            // Until the head has arrived, only the length of the request's body is known. An empty body has no progress.
-            let toSend = counts.toSend ?? 0
-            let total = counts.hasHead ? counts.toReceive.map { $0.saturatingAdd(toSend) } : toSend > 0 ? toSend : nil
+            // Until the head has arrived, only the length of the request's body is known, and that of a file which the caller expects. An
+            // empty body has no progress.
+            let toSend = counts.toSend ?? 0, toReceive = counts.hasHead ? counts.toReceive : policies.download?.expectation?.size
+            let total = toReceive.map { $0.saturatingAdd(toSend) } ?? (counts.hasHead || toSend == 0 ? nil : toSend)
             return TransferProgress(completedBytes: counts.sent.saturatingAdd(counts.received), totalBytes: total)
         }
     }
@@ -114,6 +115,12 @@ extension Call {
     func finishProgress(hasSucceeded: Bool) {
         let reporter = state.withLock { state in
             state.counts.hasSucceeded = hasSucceeded
+            if hasSucceeded {
+                // A body without a length has ended, and its length is known now.
+                state.counts.hasHead = true
+                state.counts.toSend = state.counts.toSend ?? state.counts.sent
+                state.counts.toReceive = state.counts.toReceive ?? state.counts.received
+            }
             return state.counts.reporter
         }
         reporter?.finish(progress, hasSucceeded: hasSucceeded)

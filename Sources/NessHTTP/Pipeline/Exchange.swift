@@ -320,6 +320,9 @@ extension Exchange {
     /// Sets the file whose progress a download reports.
     func reportProgress(of file: PartialFile) { downloadEvents?.setFile(file) }
 
+    /// Reports that the file of a download is there already.
+    func reportSavedFile(of length: Int64) { share(.received(length, of: length)) }
+
     private func share(_ event: ExchangeEvent) {
         // Most exchanges have one member, for whom no array has to be made.
         let (only, others): (Member?, [Member]) = state.withLock { state in

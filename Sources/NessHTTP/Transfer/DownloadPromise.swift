@@ -27,7 +27,7 @@ public final class ConditionalDownloadPromise: PausablePromise<ConditionalDownlo
 public enum ConditionalDownload: Sendable {
     /// The file was downloaded, because it did not exist or has changed.
     case fetched(DownloadResult)
-    /// The server confirmed that the saved file is current. The message has the status 304.
+    /// The saved file is current: the server confirmed it, or the file has the expected digest. The message has the status 304.
     case unchanged(DownloadResult)
 
     /// The response, and the URL of the file.

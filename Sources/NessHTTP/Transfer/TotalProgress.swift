@@ -78,7 +78,8 @@ public final class TotalProgress: Sendable {
         if parts.isEmpty { return }
         let first = state.withLock { state in
             state.parts += parts
-            state.progress += parts.map { _ in TransferProgress() }
+            // The length of a file that the caller expects is known from the start.
+            state.progress += parts.map(\.call.progress)
             state.runningCount += parts.count
             return state.parts.count - parts.count
         }

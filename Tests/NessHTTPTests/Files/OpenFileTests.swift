@@ -78,12 +78,14 @@ import Testing
                 }
             }
             let first = try await open()
+            try await first.open()
             try first.updateRecord(of: first.present.generation) { $0.validator = "\"v1\"" }
             try await first.write(Data("01234".utf8), toSpan: 0, in: first.present.generation)
             await first.close()
             // The download was paused. It goes on where it was, although no second folder can be made.
             let second = try await open()
             #expect(second.record.count == 5)
+            try await second.open()
             try await second.write(Data("56789".utf8), toSpan: 0, in: second.present.generation)
             #expect(try await second.finish(as: file, replaces: true) == file)
             #expect(try Data(contentsOf: file) == Data("0123456789".utf8))

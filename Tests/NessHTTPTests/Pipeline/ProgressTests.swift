@@ -80,12 +80,39 @@ import Testing
         #expect(values.allSatisfy { $0.bytesPerSecond == nil && $0.estimatedTimeRemaining == nil })
     }
 
-    @Test("without a length there is no fraction, and the sequence ends", .covers("BI-27", "BF-10"))
+    @Test("without a length there is no fraction before the end, and the sequence ends with the whole", .covers("BI-27", "BF-10"))
     func noLength() async {
         let (ness, _) = paced(5, headers: [:])
         let values = await told(ness.httpRequest(withUrl: "a").dataRequest())
-        #expect(values.last?.completedBytes == 5_000)
-        #expect(values.allSatisfy { $0.totalBytes == nil && $0.fractionCompleted == nil && $0.estimatedTimeRemaining == nil })
+        #expect(values.last?.completedBytes == 5_000 && values.last?.fractionCompleted == 1)
+        #expect(values.dropLast().allSatisfy { $0.totalBytes == nil && $0.fractionCompleted == nil && $0.estimatedTimeRemaining == nil })
+    }
+
+    @Test("a request that succeeds ends at 1, even if its response has no body, or no length", arguments: [RequestKind.data, .upload])
+    func endsAtOne(_ kind: RequestKind) async throws {
+        for reply in [Reply.status(204), .chunked([Data("ab".utf8)]), .text("")] {
+            let rig = Rig()
+            rig.mock.on(.post, "/x") { _ in reply }
+            let request = rig.ness.post("x").set(stringBody: "film")
+            if kind == .data {
+                let promise = request.dataRequest()
+                _ = try await promise.value
+                #expect(promise.progress.fractionCompleted == 1 && promise.downloadProgress.fractionCompleted == 1)
+            } else {
+                try await withFolder { folder in
+                    let file = folder.appending(path: "a")
+                    try Data("film".utf8).write(to: file)
+                    let promise = request.uploadRequest(forFileLocation: file)
+                    _ = try await promise.value
+                    #expect(promise.progress.fractionCompleted == 1 && promise.uploadProgress.fractionCompleted == 1)
+                }
+            }
+        }
+        let failing = Rig()
+        failing.mock.on(.get, "/x") { _ in .failure(.connectionLost) }
+        let promise = failing.ness.get("x").dataRequest()
+        _ = await promise.nessError()
+        #expect(promise.progress.fractionCompleted == nil)
     }
 
     @Test("progress never decreases over a retry, and the last value is the whole", arguments: [1, 30, 99])

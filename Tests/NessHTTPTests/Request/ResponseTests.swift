@@ -84,7 +84,7 @@ import Testing
             let text = try await promise.value.message.text
             #expect(text == "Hello, world")
             #expect(promise.progress.completedBytes == 12)
-            #expect(promise.progress.totalBytes == nil)
+            #expect(promise.progress.totalBytes == 12)
         }
     }
 
@@ -94,7 +94,7 @@ import Testing
         let promise = Ness().httpRequest(withUrl: server.url).set(headers: ["Accept-Encoding": "gzip"]).dataRequest()
         #expect(try await promise.value.message.text == "hello")
         #expect(promise.progress.completedBytes == 5)
-        #expect(promise.progress.totalBytes == nil)
+        #expect(promise.progress.totalBytes == 5)
         await server.stop()
     }
 

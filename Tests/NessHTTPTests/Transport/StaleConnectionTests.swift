@@ -1,8 +1,10 @@
 import Foundation
-import NessHTTP
+import NessLock
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// Kept connections that die under a request. What must not be sent twice is not, and no body arrives empty.
 @Suite(.inTurn) struct StaleConnectionTests {
@@ -26,36 +28,107 @@ import Testing
         Case(method: .delete, body: "content"), Case(method: .custom("BREW"), body: "content"), Case(method: .custom("BREW"), body: nil),
     ]
 
-    @Test("a request that has a body or must not be repeated arrives once and complete", arguments: cases)
+    /// Over libcurl, such a request may use a connection that was idle for a moment. If the server closes it, the server may have acted.
+    private static let mayFail = !Engine.isURLSessionOnLinux
+
+    @Test("a request that must not be repeated is sent once: it arrives complete, or fails as one that may have acted", arguments: cases)
     func once(_ given: Case) async throws {
-        let seen = Log<String>()
+        let seen = Log<String>(), body = given.body ?? ""
         try await serving(Self.closesOnSecond(seen)) { server in
             let ness = Ness()
             for round in 0..<5 {
-                // Leaves a connection that will die under whoever takes it.
+                // Leaves a connection that will die under the next request.
                 _ = try await ness.httpRequest(withUrl: server.at("/warm")).dataRequest().value
                 var builder = ness.httpRequest(given.method, withUrl: server.at("/\(round)"))
                 if let body = given.body { builder = builder.set(body: HTTPBody(Data(body.utf8))) }
-                let response = try await builder.dataRequest().value.message
-                #expect(response.statusCode == 200)
-                #expect(response.text == (given.body ?? "") + "!")
+                let outcome = await builder.dataRequest().settled, isIdempotent = given.method.isIdempotent
+                switch outcome {
+                case .success(let result): #expect(result.message.text == body + "!")
+                case .failure(let error):
+                    let error = try #require(error as? NessError)
+                    #expect(Self.mayFail && !isIdempotent && error.kind == .connectionLost && error.mayHaveReachedServer)
+                }
+                let arrived = seen.entries.filter { $0 == "\(given.method) /\(round) \(body)" }.count
+                #expect(arrived == 1 || (isIdempotent && arrived == 2))
             }
-            let expected = (0..<5).map { "\(given.method) /\($0) \(given.body ?? "")" }
-            #expect(seen.entries.filter { !$0.hasPrefix("GET") } == expected)
+            #expect(seen.entries.allSatisfy { $0.hasPrefix("GET") || $0.hasSuffix(" \(body)") })
         }
     }
 
-    @Test("a large body arrives complete", arguments: [HTTPMethod.post, .put])
-    func largeBody(_ method: HTTPMethod) async throws {
+    @Test("a large body that may be sent again arrives complete although the connection breaks")
+    func largeBody() async throws {
         let body = Data((0..<(2 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 7) })
         try await serving({ request in
             request.requestNumberOnConnection == 1 ? .text("\(request.body.count)") : .script([.close])
         }) { server in
             let ness = Ness()
             _ = try await ness.httpRequest(withUrl: server.at("/warm")).dataRequest().value
-            let response = try await ness.httpRequest(method, withUrl: server.at("/big")).set(body: body).dataRequest().value.message
+            let response = try await ness.httpRequest(.put, withUrl: server.at("/big")).set(body: body).dataRequest().value.message
             #expect(response.text == "\(body.count)")
-            #expect(server.requests.filter { $0.target == "/big" }.map { $0.body == body } == [true])
+            #expect(server.requests.filter { $0.target == "/big" }.allSatisfy { $0.body == body })
+        }
+    }
+
+    #if os(Linux)
+    @Test("POST requests in a row use one connection, over http and https", arguments: [false, true])
+    func reused(isSecure: Bool) async throws {
+        let authority = try TestAuthority(), handler: TestServer.Handler = { .text($0.bodyText) }
+        let server = try await TestServer.start(certificate: isSecure ? authority.certificate() : nil, handler)
+        try await stopping(server) { server in
+            let transport = try CurlTransport {
+                // A stall of the machine must not age the connection.
+                $0.maximumIdleTimeForWrites = .seconds(118)
+                if isSecure { $0.authorities = .data(Data(authority.pem.utf8)) }
+            }
+            let ness = Ness {
+                $0.transport = transport
+                $0.baseURL = server.url
+            }
+            for number in 0..<200 { #expect(try await ness.post("x").set(stringBody: "\(number)").text() == "\(number)") }
+            #expect(server.connectionCount == 1)
+        }
+    }
+
+    @Test("with an idle time of zero each POST opens a connection; other limits are rejected")
+    func neverReused() async throws {
+        try await serving({ .text($0.bodyText) }) { server in
+            let transport = try CurlTransport { $0.maximumIdleTimeForWrites = .zero }
+            let ness = Ness { $0.transport = transport }
+            for number in 0..<3 { #expect(try await ness.post(server.url).set(stringBody: "\(number)").text() == "\(number)") }
+            #expect(server.connectionCount == 3)
+        }
+        for limit in [Duration.seconds(-1), .seconds(119)] {
+            #expect(throws: CurlTransport.OptionError.self) { try CurlTransport { $0.maximumIdleTimeForWrites = limit } }
+        }
+    }
+    #endif
+
+    @Test("no POST arrives twice, although the server closes connections at random moments", arguments: seeds(1))
+    func randomCloses(seed: UInt64) async throws {
+        let random = Lock(SeededGenerator(seed: seed)), seen = Log<String>(), count = 1_000
+        try await serving({ request in
+            seen.add(request.bodyText)
+            let reply = "HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\n\r\n\(request.bodyText)"
+            return switch random.withLock({ Int.random(in: 0..<10, using: &$0) }) {
+            // Before a response, in it, and just after it, when the client may have taken the connection for the next request.
+            case 0: .script([.close])
+            case 1: .script([.send(String(reply.dropLast())), .close])
+            case 2: .script([.send(reply), .close])
+            case 3: .script([.send(reply), .reset])
+            default: .text(request.bodyText)
+            }
+        }) { server in
+            let ness = Ness { $0.maximumConnectionsPerHost = 32 }
+            let promises = (0..<count).map { ness.post(server.url).set(stringBody: "\($0)").dataRequest() }
+            for (number, promise) in promises.enumerated() {
+                switch await promise.settled {
+                case .success(let result): #expect(result.message.text == "\(number)")
+                case .failure(let error):
+                    let error = try #require(error as? NessError)
+                    #expect([.connectionLost, .truncated].contains(error.kind) && error.mayHaveReachedServer, "\(error)")
+                }
+            }
+            #expect(Set(seen.entries).count == seen.entries.count)
         }
     }
 
@@ -71,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("many simultaneous requests of all kinds are neither lost nor doubled")
+    @Test("of many simultaneous requests of all kinds none is doubled, and only those that must not be repeated may be lost")
     func mixture() async throws {
         let seen = Log<String>()
         try await serving(Self.closesOnSecond(seen)) { server in
@@ -86,12 +159,16 @@ import Testing
             }
             let outcomes = try await Promise.allSettled(promises).value
             for (number, outcome) in outcomes.enumerated() {
-                let text = try outcome.get().message.text
-                #expect(text == (number % 4 == 1 || number % 4 == 2 ? "content!" : "!"), "\(number)")
+                switch outcome {
+                case .success(let result):
+                    #expect(result.message.text == (number % 4 == 1 || number % 4 == 2 ? "content!" : "!"), "\(number)")
+                case .failure(let error):
+                    let isLost = (error as? NessError)?.kind == .connectionLost
+                    #expect(Self.mayFail && isLost && number % 2 == 1, "\(number): \(error)")
+                }
             }
-            let writes = seen.entries.filter { !$0.hasPrefix("GET") }
-            #expect(writes.count == 90)
-            #expect(Set(writes).count == 90)
+            let writes = seen.entries.filter { $0.hasPrefix("POST") || $0.hasPrefix("PATCH") }
+            #expect(writes.count == 60 && Set(writes).count == 60)
         }
     }
 

@@ -19,6 +19,11 @@ extension Pipeline {
                 // Only for the first attempt: a retry follows a rejected response.
                 if let finished = target.session.take(), context.attempt == 1 || context.call.hasBeenPaused { return finished }
                 try target.check()
+                if let saved = await target.savedAsExpected() {
+                    try Task.checkCancellation()
+                    exchange.reportSavedFile(of: saved.length)
+                    return HTTPResponse(unchanged: saved.file, request: request)
+                }
                 let file = try await target.openPartialFile(path: path, source: source, elapsed: clock.elapsed)
                 let version = version(of: target, source)
                 exchange.reportProgress(of: file)
@@ -51,5 +56,13 @@ extension Pipeline {
     private func version(of target: DownloadTarget, _ source: String?) -> FileVersion? {
         guard target.isConditional, let source, case .file(let file) = target.destination else { return nil }
         return FileVersion.read(beside: file, source: source)
+    }
+}
+
+extension HTTPResponse {
+    /// Makes the response of a download whose file was there already: 304, like the response to a condition.
+    fileprivate init(unchanged file: URL, request: HTTPRequest) {
+        self.init(statusCode: 304, headers: [:], body: Data(), request: request, source: .cache)
+        self.file = file
     }
 }

@@ -45,7 +45,7 @@ final class DownloadRun: Sendable {
             file.forgetLastByte()
             var response = try await fetch()
             if !response.isTaken, response.value.statusCode == 304, let version = version.withLock({ $0 }) {
-                if let unchanged = unchanged(response.value, version), await isSavedAsExpected {
+                if let unchanged = unchanged(response.value, version), await isExpected(unchanged.file) {
                     // The partial file of another version is useless.
                     await file.abandon()
                     return unchanged
@@ -97,20 +97,10 @@ final class DownloadRun: Sendable {
         }
     }
 
-    /// True if the saved file has the expected properties.
-    private var isSavedAsExpected: Bool {
-        get async {
-            guard let expectation = target.expectation, case .file(let saved) = target.destination else { return true }
-            let isCancelled = Lock(false)
-            let check: Void? = await withTaskCancellationHandler {
-                try? await DispatchQueue(label: "ness.file-check").run {
-                    try expectation.check(OpenFile(saved.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)) { isCancelled.withLock { $0 } }
-                }
-            } onCancel: {
-                isCancelled.withLock { $0 = true }
-            }
-            return check != nil
-        }
+    /// True if a saved file has the expected properties.
+    private func isExpected(_ file: URL?) async -> Bool {
+        guard let file, let expectation = target.expectation else { return true }
+        return await expectation.isMet(by: file)
     }
 
     /// Returns a 304 with the saved file. `nil` if the response does not confirm the saved file.
@@ -262,7 +252,7 @@ final class DownloadRun: Sendable {
         }
         let response: HTTPResponse
         do {
-            response = try await send(request, sink)
+            response = try await file.during { [request] in try await send(request, sink) }
         } catch let error as NessError {
             // The exchange was ended for a reason after which the download can continue.
             switch error.underlying {

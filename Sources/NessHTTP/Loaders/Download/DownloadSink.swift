@@ -68,6 +68,10 @@ final class DownloadSink: BodySink {
 
     var progress: (completed: Int64, total: Int64?)? { file.progress }
 
+    func during(wait: () async throws -> Void) async throws { try await file.during(wait: wait) }
+
+    func willSend() async throws { try await file.open() }
+
     // MARK: the head
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) async throws -> Bool {

@@ -7,6 +7,11 @@ package protocol BodySink: AnyObject, Sendable {
     /// A request is about to be sent whose body the sink may take.
     /// - Parameter redirects: The redirects of this attempt that led to the request, oldest first.
     func willTakeBody(after redirects: [HTTPResponse])
+    /// Runs the wait of the request in a queue.
+    func during(wait: () async throws -> Void) async throws
+    /// The request has left all queues, and is about to be sent.
+    /// - Throws: The error that ends the exchange.
+    func willSend() async throws
     /// Decides from a response's head whether to take its body. A body that the sink does not take, such as a redirect's, is collected in
     /// memory.
     /// - Parameters:
@@ -31,6 +36,10 @@ package protocol BodySink: AnyObject, Sendable {
 extension BodySink {
     /// Does nothing: suits a sink that does not publish the head.
     package func willTakeBody(after redirects: [HTTPResponse]) {}
+    /// Waits: suits a sink that holds no file.
+    package func during(wait: () async throws -> Void) async throws { try await wait() }
+    /// Does nothing: suits a sink that holds no file.
+    package func willSend() async throws {}
     /// Does nothing: suits a sink that ends with its exchange.
     package func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {}
     /// Does nothing: suits a sink that fails with its exchange.

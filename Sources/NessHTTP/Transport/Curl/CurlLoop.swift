@@ -101,6 +101,9 @@ final class CurlLoop {
         if connectionLimit > 0 { setConnectionLimit(connectionLimit) }
     }
 
+    /// Stops or resumes the wait for a socket's input.
+    func mute(_ descriptor: Int32, _ isMuted: Bool) { ness_curl_multi_mute(multi, descriptor, isMuted) }
+
     /// Adds a transfer to those whose events are handed on at the end of the turn.
     func note(_ transfer: CurlTransfer) { notified.append(transfer) }
 

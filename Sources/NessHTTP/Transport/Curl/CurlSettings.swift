@@ -25,6 +25,7 @@ final class CurlSettings: Sendable, CustomReflectable {
     nonisolated(unsafe) private let hostEntries: UnsafeMutableRawPointer?
     let allowsHTTP2: Bool
     let maximumIdleConnections: Int?
+    let maximumIdleSecondsForWrites: Int
     let usesUnixSocket: Bool
     /// See `CurlTransport.route`.
     let route: String
@@ -44,6 +45,10 @@ final class CurlSettings: Sendable, CustomReflectable {
             throw OptionError(kind: .invalidValue, option: "maximumIdleConnections", reason: "it is negative or too large")
         }
         maximumIdleConnections = options.maximumIdleConnections
+        guard (.zero ... .seconds(118)).contains(options.maximumIdleTimeForWrites) else {
+            throw OptionError(kind: .invalidValue, option: "maximumIdleTimeForWrites", reason: "it is not between 0 and 118 seconds")
+        }
+        maximumIdleSecondsForWrites = Int(options.maximumIdleTimeForWrites.components.seconds)
         usesUnixSocket = options.unixSocketPath != nil
         var settings: [Setting] = []
         func add(_ option: String, _ number: Int32, _ value: Setting.Value) {

@@ -32,15 +32,11 @@ extension CurlTransfer {
             // Only the log tells in time that a connection speaks HTTP/2, and which requests the server has not processed.
             try set(CurlOption.writesLog, 1)
         }
-        if request.needsFreshConnection {
-            // An idle connection may be dead, and this request must not be sent twice. A new connection over TLS is expensive.
-            if exchange.isSecure {
-                try set(CurlOption.maximumIdleSeconds, 2)
-            } else {
-                try set(CurlOption.freshConnection, 1)
-                // Otherwise idle connections would pile up.
-                try set(CurlOption.forbidsReuse, 1)
-            }
+        if request.needsYoungConnection {
+            // An idle connection may be dead.
+            let limit = loop.settings.maximumIdleSecondsForWrites
+            // For libcurl, 0 means its default of 118 seconds.
+            try limit > 0 ? set(CurlOption.maximumIdleSeconds, limit) : set(CurlOption.freshConnection, 1)
         }
         if let limit = request[ExpectsContinue.self] {
             try set(CurlOption.continueMilliseconds, Int(min(max(1, limit / .milliseconds(1)), 0x4000_0000)))
@@ -117,6 +113,6 @@ extension CurlTransfer {
 
 extension HTTPRequest {
     /// True if the request must not use a connection that may have died since its last use: it has a body, or must not be sent twice.
-    var needsFreshConnection: Bool { body != nil || !isIdempotent }
+    fileprivate var needsYoungConnection: Bool { body != nil || !isIdempotent }
 }
 #endif

@@ -27,7 +27,13 @@ final class CurlTransfer {
     /// True if a connection that was opened for this transfer speaks HTTP/2.
     private var speaksHTTP2 = false
     /// True while libcurl holds a piece of the response back, because the mailbox is full.
-    private var isReceivingPaused = false
+    private var isReceivingPaused = false {
+        didSet {
+            // libcurl 8.5.0 would read on into its own buffer. A connection of HTTP/2 carries other exchanges.
+            guard isReceivingPaused != oldValue, head.isHTTP1, let descriptor = ends.flatMap(loop.connections.descriptor) else { return }
+            loop.mute(descriptor, isReceivingPaused)
+        }
+    }
     private var statusCode: Int?
     /// The events of this turn of the loop.
     private var batch = EventBatch()
@@ -167,6 +173,8 @@ final class CurlTransfer {
     func resume() {
         // If the mailbox is full again, another call follows.
         if decode(), outcome == nil, decoder?.hasRest != true {
+            // If the mailbox is full again, a callback pauses the transfer again.
+            isReceivingPaused = false
             // libcurl returns the failure of a callback that it called meanwhile, and would not end the transfer because of it.
             let code = ness_curl_easy_continue(easy)
             // Between two connections it returns CURLE_BAD_FUNCTION_ARGUMENT, and CURLE_AGAIN if a callback paused again (8.16).
@@ -247,6 +255,7 @@ final class CurlTransfer {
 
     /// Leaves the connection that carries the request.
     func leaveConnection() {
+        isReceivingPaused = false
         if let connection { loop.use.leave(ObjectIdentifier(exchange), from: connection) }
         (ends, connection) = (nil, nil)
     }
@@ -294,6 +303,8 @@ final class CurlTransfer {
     func opened(_ descriptor: Int32) {
         hasOpened = true
         speaksHTTP2 = false
+        // Another socket had this number.
+        loop.mute(descriptor, false)
         loop.connections.add(descriptor)
     }
 
@@ -335,7 +346,7 @@ final class CurlTransfer {
     func restarts() -> Bool {
         guard failure == nil, history.restarts(hasHead: head.isComplete) else { return false }
         leaveConnection()
-        (reader, isWaitingForBody, isReceivingPaused) = (nil, false, false)
+        (reader, isWaitingForBody) = (nil, false)
         readCount = 0
         head = ResponseHeadParser()
         guard let lines = try? CurlHeaderLines.make(request, expectsContinue: history.expectsContinue), (try? setHeaders(lines)) != nil

@@ -47,6 +47,11 @@ extension CurlTransport {
         /// new one. With a number, the transport uses a single thread, because each thread has its own connections.
         public var maximumIdleConnections: Int?
 
+        /// The longest time that a connection may have been idle for a request that must not be sent twice: one with a body, or one that is
+        /// not idempotent. Whole seconds, from 0 to 118. The server may close an idle connection just as the request arrives; the request
+        /// then fails with `NessError.connectionLost`, and the server may have acted. Zero opens a new connection for each such request.
+        public var maximumIdleTimeForWrites = Duration.seconds(2)
+
         /// Makes settings that equal those of `CurlTransport()`.
         package init() {}
     }

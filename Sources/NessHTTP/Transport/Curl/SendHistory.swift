@@ -30,7 +30,7 @@ struct SendHistory: Sendable {
     /// Makes the history of a request that was not sent yet.
     init(_ request: HTTPRequest) {
         expectsContinue = Self.expectsContinue(request)
-        mayRepeat = !request.needsFreshConnection
+        mayRepeat = request.isIdempotent && request.body?.isStreamed != true
     }
 
     /// Returns true if the body of a request waits for a 100 (Continue) at first.

@@ -239,4 +239,32 @@ struct RefreshTests {
         #expect(refreshes.total == 1)
         #expect(rig.mock.requests.count == 6)
     }
+
+    @Test("callers who share an exchange each get the new credential, even if a redirect led to the 401")
+    func sharedRedirect() async throws {
+        let refreshes = Tally(), arrived = Tally(), go = TestGate()
+        let token = Self.token { _, _ in
+            refreshes.enter()
+            return "new"
+        }
+        let handler = LimitedJoining(2)
+        let rig = Rig {
+            $0.authentication = token
+            $0.duplicatedHandler = handler
+        }
+        rig.mock.on(.get, "/x") { _ in
+            arrived.enter()
+            await go.wait()
+            return .status(302, headers: ["Location": "/y"])
+        }
+        rig.mock.on(.get, "/y") { Self.takes("new", $0) }
+        let request = rig.ness.httpRequest(withUrl: "x"), first = request.dataRequest()
+        await arrived.wait(for: 1)
+        let promises = [first, request.dataRequest(), request.dataRequest()]
+        await handler.waitUntilJoined(by: request)
+        rig.ness.duplicatedHandler = nil
+        go.open()
+        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
+        #expect(refreshes.total == 1)
+    }
 }

@@ -83,7 +83,7 @@ import Testing
         let exchange = Exchange(patient, in: Self.context(patient, clock))
         let first = try #require(exchange.join(patient, in: Self.context(patient, clock)))
         let hosts = Limiter<ParsedURL.Origin>(limit: 1)
-        let segments = (0..<3).map { _ in Hop(exchange, sink: nil, jar: nil, hosts, nil, clock) }
+        let segments = (0..<3).map { _ in Hop(exchange, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
         for segment in segments { try segment.begin(nil) }
         segments[2].finish()
         let second = try #require(exchange.join(hasty, in: Self.context(hasty, clock)))
