@@ -1,0 +1,53 @@
+import Foundation
+
+/// A string that equals only a string of the same UTF-8 bytes, such as the key of a table.
+///
+/// Swift's `String` compares and hashes by canonical equivalence: an `é` of one scalar equals an `é` of two. Servers compare bytes, so to
+/// them both are different users, hosts or names.
+package struct ExactText: Hashable, Sendable {
+    /// The string.
+    package let text: String
+
+    /// Wraps a string.
+    package init(_ text: String) { self.text = text }
+
+    package static func == (left: ExactText, right: ExactText) -> Bool { left.text.isExactly(right.text) }
+
+    package func hash(into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        // A byte that UTF-8 never contains, so that two strings in a row have one hash for each way to divide them.
+        hasher.combine(0xFF as UInt8)
+    }
+}
+
+extension ExactText: Comparable {
+    /// Orders by the bytes.
+    package static func < (left: ExactText, right: ExactText) -> Bool { left.text.utf8.lexicographicallyPrecedes(right.text.utf8) }
+}
+
+extension ExactText: CustomStringConvertible {
+    /// The string.
+    package var description: String { text }
+}
+
+extension StringProtocol {
+    /// Returns true if both have the same UTF-8 bytes. `==` is also true for strings that are only canonically equivalent.
+    package func isExactly(_ other: some StringProtocol) -> Bool {
+        let areSame = utf8.withContiguousStorageIfAvailable { bytes in
+            other.utf8.withContiguousStorageIfAvailable { others in
+                guard bytes.count == others.count else { return false }
+                guard let start = bytes.baseAddress, let otherStart = others.baseAddress else { return bytes.isEmpty }
+                return memcmp(start, otherStart, bytes.count) == 0
+            }
+        }
+        return areSame.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
+    }
+
+    /// Returns true if the UTF-8 bytes start with those of a prefix. `hasPrefix` is false if the next scalar belongs to the last Character
+    /// of the prefix.
+    package func startsExactly(with prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
+
+    /// Returns true if the UTF-8 bytes end with those of a suffix. `hasSuffix` compares Characters.
+    package func endsExactly(with suffix: some StringProtocol) -> Bool { utf8.reversed().starts(with: suffix.utf8.reversed()) }
+}
