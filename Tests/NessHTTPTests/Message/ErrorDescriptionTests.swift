@@ -54,20 +54,37 @@ import Testing
     }
 
     @Test(
-        "control characters in body, URL, method, header and reason do not break the line",
+        "invisible characters in body, URL, method, header, cookie and reason become escapes",
         arguments: [
             "\r\n", "\n", "\r", "\0", "\u{1B}[2J", "\u{7F}", "\u{8}", "\u{B}", "\u{C}", "\u{85}", "\u{9B}31m", "\u{2028}",
-            "\u{2029}",
+            "\u{2029}", "\u{202A}", "\u{202E}", "\u{2066}", "\u{2069}", "\u{200E}", "\u{200F}", "\u{61C}", "\u{200B}", "\u{200D}",
+            "\u{2060}", "\u{FEFF}", "\u{AD}", "\u{3164}", "\u{E0041}",
         ])
     func oneLine(control: String) throws {
         let request = HTTPRequest(.custom("G\(control)T"), url: try url("http://host.test/a"), headers: ["X": "a\(control)b"])
         let response = HTTPResponse(statusCode: 500, headers: ["X": "a\(control)b"], body: Data("a\(control)b".utf8), request: request)
         let error = NessError.decoding(NessError.Context(request: request, response: response, reason: "a\(control)b"))
         let built = Result { try Ness().httpRequest(withUrl: "http://x/\(control)").build() }
-        for text in ["\(error)", "\(request)", "\(response)", "\(request.headers)", "\(built)"] {
+        let cookie = Cookie(name: "a\(control)b", value: "c", domain: "d\(control)e.test", path: "/f\(control)g")
+        let environment = ServerEnvironment(defaultHeaders: ["X": "a\(control)b"])
+        let texts = [
+            "\(error)", "\(request)", "\(response)", "\(request.headers)", "\(built)", "\(request.method)", "\(environment)",
+            "\(TransportError(.connectionLost, "a\(control)b"))", cookie.map { "\($0)" } ?? "",
+        ]
+        for text in texts {
             #expect(!text.contains { $0.isNewline }, "\(text.debugDescription)")
             #expect(!text.unicodeScalars.contains { $0.value < 32 || (127...159).contains($0.value) }, "\(text.debugDescription)")
+            #expect(text.unicodeScalars.allSatisfy { $0 != control.unicodeScalars.first }, "\(text.debugDescription)")
         }
+    }
+
+    @Test("the joiners of emoji and of scripts stay, and other invisible scalars become escapes")
+    func joiners() {
+        for text in ["\u{2764}\u{FE0F}\u{200D}\u{1F525}", "\u{645}\u{6CC}\u{200C}\u{62E}"] { #expect(text.oneLine == text) }
+        #expect("to\u{200D}ken".oneLine == #"to\u{200d}ken"#)
+        #expect("\u{E9}\u{FE0F}\u{FE0F}\u{FE00}".oneLine == "\u{E9}\u{FE0F}" + #"\u{fe0f}\u{fe00}"#)
+        #expect("a \r\n\u{301}b".oneLine == "a \u{301}b")
+        #expect("exe.\u{202E}gpj".oneLine == #"exe.\u{202e}gpj"#)
     }
 
     @Test("errors of real requests name method, URL, status, body and reason", .covers("PMH-60"))

@@ -166,7 +166,7 @@ public struct Cookie: Sendable, Hashable {
 
 extension Cookie: RedactedValue {
     /// The name, the domain and the path. The value is secret and hidden.
-    public var description: String { "\(name.oneLine)=\(Redactor.mark) for \(domain)\(path.oneLine)" }
+    public var description: String { "\(name.oneLine)=\(Redactor.mark) for \(domain.oneLine)\(path.oneLine)" }
 }
 
 extension Cookie: Codable {

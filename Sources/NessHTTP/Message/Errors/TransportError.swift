@@ -80,8 +80,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         return failure
     }
 
-    /// The reason.
-    public var description: String { reason }
+    /// The reason in one line.
+    public var description: String { reason.oneLine }
 }
 
 /// Ends an exchange on behalf of the code that takes its body. That code finds it beneath the `NessError` that reaches it.

@@ -107,7 +107,7 @@ package struct ParsedURL: Sendable {
         let port: Int?
 
         /// The origin in one line, with its port.
-        package var description: String { "\(scheme)://\(host):\(port ?? 0)" }
+        package var description: String { "\(scheme)://\(host.oneLine):\(port ?? 0)" }
     }
 
     /// The origin.
