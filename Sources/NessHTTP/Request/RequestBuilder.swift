@@ -122,7 +122,7 @@ public struct RequestBuilder: Sendable {
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
                 secrets: secrets, options: options)
         } catch {
-            let redactor = Redactor(secrets)
+            let redactor = redactor
             let reason = redactor.redacted(text: reason(error))
             var context = NessError.Context(request: nil, attempts: 0, reason: reason, underlying: error)
             context.target = "\(method.rawValue.oneLine) \(redactor.redacted(urlText: urlText))"
@@ -141,6 +141,14 @@ public struct RequestBuilder: Sendable {
         var secrets = sender.defaults.secrets
         secrets.apply(secretNames)
         return secrets
+    }
+
+    /// The redactor of the request, as far as the request can be made.
+    private var redactor: Redactor {
+        let url = (try? url.get().appending(try query.get())) ?? URL(filePath: "/")
+        var request = HTTPRequest(method, url: url, headers: headers, body: (try? finishedBody()) ?? nil)
+        request.secrets = secrets
+        return request.redactor
     }
 
     private func reason(_ error: any Error) -> String {
@@ -196,6 +204,6 @@ extension RequestBuilder: RedactedValue {
     /// The method and the URL with its parameters, without secrets.
     public var description: String {
         let text = (try? url.get().appending(try query.get()))?.absoluteString ?? urlText
-        return "\(method.rawValue.oneLine) \(Redactor(secrets).redacted(urlText: text))"
+        return "\(method.rawValue.oneLine) \(redactor.redacted(urlText: text))"
     }
 }
