@@ -179,7 +179,7 @@ public struct RequestBuilder: Sendable {
 
     // MARK: redirects and secrets
 
-    /// Sets the policy for redirects.
+    /// Sets the policy for redirects. A redirect with 307 or 308 takes the method and the body to another origin: see `RedirectPolicy`.
     /// - Parameters:
     ///   - redirects: The policy.
     ///   - allowsInsecure: `true` if a redirect may lead from https to http. `nil` keeps the setting.
@@ -191,7 +191,7 @@ public struct RequestBuilder: Sendable {
     }
 
     /// Marks header fields and parameters as secret. No description shows them, and no redirect carries the header fields to another
-    /// origin.
+    /// origin. A body is not a header field: a redirect with 307 or 308 carries it along.
     /// - Parameter secretNames: Their names, without regard to case. They add to the names that are already secret.
     public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames.insert(secretNames) } }
 
