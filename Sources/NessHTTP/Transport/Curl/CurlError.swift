@@ -15,7 +15,7 @@ enum CurlError {
             return failure
         }
         // An address of a proxy may contain credentials, and libcurl quotes one that it cannot read.
-        let quotesProxy = text.lowercased().contains("proxy") && text.contains("@")
+        let quotesProxy = text.asciiLowercased.utf8.contains("proxy".utf8) && text.utf8.contains(UInt8(ascii: "@"))
         let reason = text.isEmpty || quotesProxy ? self.text(code) : text
         var failure = LibcurlText.error(
             reason, kind(code), tlsFailure: tlsFailure(code), otherwise: isTLS(code) ? .tls : .connectionLost)
