@@ -20,7 +20,7 @@ extension Ness {
         /// The number of concurrent exchanges with all hosts together, at least one. Other requests wait, first in, first out. `nil` for no
         /// such limit.
         public var maximumConcurrentRequests: Int?
-        /// The redirect policy of requests that set none.
+        /// The redirect policy of requests that set none. A redirect with 307 or 308 takes the method and the body to another origin.
         public var redirects = RedirectPolicy.follow()
         /// A Boolean value that indicates whether a redirect may lead from https to http.
         public var allowsInsecureRedirects = false

@@ -32,7 +32,7 @@ struct RecordFile: Sendable {
     /// The file that notes are written to. `nil` before the first note.
     private var current: Prepared?
     private var noteLength = 0
-    /// What is known of the file while it is closed for a wait.
+    /// The known content of the file while it is closed for a wait.
     private var closed: (record: PartialRecord, length: Int64, noteLength: Int)?
 
     init(path: String, boot: String?) {

@@ -12,32 +12,24 @@ package struct JSONReader {
     private let maximumCount: Int
     private let keepsDigits: Bool
     private var count = 0
-    /// The strings and numbers read so far. `nil` if they are not listed.
-    private var scalars: [Scalar]?
+    /// The strings, numbers and objects read so far. `nil` if they are not listed.
+    private var scalars: JSONScalars?
     /// The position of the string, the number or the word that the reader started last.
     private var lastStart = 0
 
-    /// A string or a number in JSON.
-    struct Scalar {
-        /// The string, or the digits of the number.
-        var text: String
-        /// The place in the text, with the quotes.
-        var range: Range<Int>
-        /// The place of the member's value if the string is a key. If the JSON is cut off in the value, the place reaches to the end.
-        var value: Range<Int>?
-    }
-
-    /// Lists the strings and numbers of JSON, or of the start of JSON.
+    /// Lists the strings, numbers and objects of JSON, or of the start of JSON.
     /// - Parameter bytes: The JSON, in UTF-8.
-    /// - Returns: The strings and numbers in order. If the text is cut off, the position of its last string, number or word, which may lack
-    ///   its end. `nil` if the text is not JSON.
-    static func scalars(of bytes: [UInt8]) -> (list: [Scalar], end: Int?)? {
+    /// - Returns: The list. `nil` if the text is not JSON.
+    static func scalars(of bytes: [UInt8]) -> JSONScalars? {
         var reader = JSONReader(bytes: bytes, maximumCount: JSONValue.maximumCount, keepsDigits: true)
-        reader.scalars = []
+        reader.scalars = JSONScalars()
         let isComplete = (try? reader.whole()) != nil
-        guard isComplete || reader.index == bytes.count else { return nil }
-        let list = reader.scalars ?? []
-        return isComplete ? (list, nil) : (list.filter { $0.range.lowerBound < reader.lastStart }, reader.lastStart)
+        guard isComplete || reader.index == bytes.count, var scalars = reader.scalars else { return nil }
+        if !isComplete {
+            scalars.list.removeAll { $0.range.lowerBound >= reader.lastStart }
+            scalars.end = reader.lastStart
+        }
+        return scalars
     }
 
     /// Reads JSON that consists of exactly one value.
@@ -71,19 +63,32 @@ package struct JSONReader {
 
     // MARK: values
 
+    // The frames of `value()`, `nested`, `members()` and `elements()` must fit the stack 256 times. They leave the rest to other functions.
+
     private mutating func value() throws -> JSONValue {
+        switch try start() {
+        case UInt8(ascii: "{"): return .object(try nested { try $0.members() })
+        case UInt8(ascii: "["): return .array(try nested { try $0.elements() })
+        case let first: return try scalar(first)
+        }
+    }
+
+    /// Counts a value, and finds its start.
+    private mutating func start() throws -> UInt8? {
         guard count < maximumCount else { throw failure("The JSON has more than \(maximumCount) values") }
         count += 1
         let first = next()
         lastStart = index
+        return first
+    }
+
+    private mutating func scalar(_ first: UInt8?) throws -> JSONValue {
         switch first {
-        case UInt8(ascii: "\""): return .string(try string())
-        case UInt8(ascii: "{"): return .object(try nested { try $0.members() })
-        case UInt8(ascii: "["): return .array(try nested { try $0.elements() })
-        case UInt8(ascii: "-")?, (UInt8(ascii: "0")...UInt8(ascii: "9"))?: return try number()
-        case UInt8(ascii: "t"): return try word("true", .bool(true))
-        case UInt8(ascii: "f"): return try word("false", .bool(false))
-        case UInt8(ascii: "n"): return try word("null", .null)
+        case UInt8(ascii: "\""): .string(try string())
+        case UInt8(ascii: "-")?, (UInt8(ascii: "0")...UInt8(ascii: "9"))?: try number()
+        case UInt8(ascii: "t"): try word("true", .bool(true))
+        case UInt8(ascii: "f"): try word("false", .bool(false))
+        case UInt8(ascii: "n"): try word("null", .null)
         default: throw failure("A value is missing")
         }
     }
@@ -115,15 +120,25 @@ package struct JSONReader {
 
     private mutating func members() throws -> [String: JSONValue] {
         var members: [String: JSONValue] = [:]
-        if take("}") { return members }
+        startObject()
+        if take("}") { return endObject(members) }
         repeat {
-            let key = try key(), number = scalars?.count
+            let key = try key(), number = scalarCount
             members[key] = try value()
-            if let number { endMember(number - 1) }
+            endMember(number - 1)
         } while take(",")
         guard take("}") else { throw failure("An object has no comma or closing brace") }
+        return endObject(members)
+    }
+
+    private mutating func startObject() { scalars?.startObject(at: index) }
+
+    private mutating func endObject(_ members: [String: JSONValue]) -> [String: JSONValue] {
+        scalars?.endObject(at: index)
         return members
     }
+
+    private var scalarCount: Int { scalars?.list.count ?? 0 }
 
     /// Reads a key with its colon.
     private mutating func key() throws -> String {
@@ -132,14 +147,11 @@ package struct JSONReader {
         let key = try string()
         guard take(":") else { throw failure("A key has no colon") }
         _ = next()
-        if let count = scalars?.count { scalars?[count - 1].value = index..<bytes.count }
+        scalars?.startMember(index..<bytes.count)
         return key
     }
 
-    /// Lists the end of a member's value.
-    private mutating func endMember(_ number: Int) {
-        if let value = scalars?[number].value { scalars?[number].value = value.lowerBound..<index }
-    }
+    private mutating func endMember(_ number: Int) { scalars?.endMember(number, at: index) }
 
     // MARK: numbers
 
@@ -162,7 +174,7 @@ package struct JSONReader {
             try digits()
         }
         let text = String(decoding: bytes[start..<index], as: UTF8.self)
-        scalars?.append(Scalar(text: text, range: start..<index))
+        scalars?.list.append(JSONScalars.Item(text: text, range: start..<index))
         if keepsDigits { return .string(text) }
         if isInteger, let exact = Int64(text) { return .integer(exact) }
         if isInteger, let exact = UInt64(text) { return .unsigned(exact) }
@@ -182,7 +194,7 @@ package struct JSONReader {
     private mutating func string() throws -> String {
         let start = index
         let string = try content()
-        scalars?.append(Scalar(text: string, range: start..<index))
+        scalars?.list.append(JSONScalars.Item(text: string, range: start..<index))
         return string
     }
 

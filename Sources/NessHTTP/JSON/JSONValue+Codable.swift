@@ -17,8 +17,8 @@ extension JSONValue {
     /// Reads JSON text. If a key occurs twice in an object, the last value counts.
     ///
     /// The time is linear in the length of the text, however deep it nests. Prefer this to
-    /// `JSONDecoder().decode(JSONValue.self, from: data)` for bytes from a server: a decoder does not report the kind of a value, and each
-    /// kind that is tried without success takes time in proportion to the depth.
+    /// `JSONDecoder().decode(JSONValue.self, from: data)` for bytes from a server: a decoder does not report the kind of a value, so the kinds
+    /// are tried in turn.
     /// - Parameter data: The text, in UTF-8. The top level may be any value, not only an array or an object.
     /// - Throws: `DecodingError` if the bytes are not JSON, nest deeper than 256, or contain a number beyond the range of `Double`.
     public init(parsing data: Data) throws {
@@ -38,18 +38,27 @@ extension JSONValue: Decodable {
     /// - Parameter decoder: The decoder, not necessarily one for JSON.
     /// - Throws: `DecodingError` if the decoder's value is not a JSON value, or nests deeper than 100.
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
+        let reading = Reading(decoder: decoder, container: try decoder.singleValueContainer())
+        let kinds = JSONKinds.current, place = kinds?.next()
+        if reading.container.decodeNil() {
             self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = Self.exactly(value, in: container)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else {
-            self = try Self.nested(in: container, of: decoder)
+            return
         }
+        let guess = place?.guess
+        for step in (guess == nil ? 0 : -1)..<JSONKinds.Kind.allCases.count {
+            guard let kind = JSONKinds.Kind(rawValue: step) ?? guess else { continue }
+            let value: JSONValue? =
+                switch kind {
+                case .array: try reading.array(place)
+                case .object: try reading.object(place, isGuess: step < 0)
+                default: reading.scalar(kind, isGuess: step < 0)
+                }
+            guard let value else { continue }
+            if let place { kinds?.set(kind, at: place) }
+            self = value
+            return
+        }
+        throw DecodingError.dataCorruptedError(in: reading.container, debugDescription: Self.unreadable)
     }
 
     /// Decodes a whole number again as an integer, which keeps all its digits.
@@ -60,25 +69,82 @@ extension JSONValue: Decodable {
     }
 
     static let unreadable = "Neither a JSON array nor an object, nor a number that a Double can hold."
+}
 
-    private static func nested(in container: any SingleValueDecodingContainer, of decoder: any Decoder) throws -> JSONValue {
-        let path = decoder.codingPath
-        guard path.count < maximumCodableDepth else {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: tooDeep(maximumCodableDepth))
-        }
-        if (try? decoder.unkeyedContainer()) != nil { return .array(try container.decode([JSONValue].self)) }
-        do {
-            return .object(try container.decode([String: JSONValue].self))
-        } catch DecodingError.typeMismatch(_, let context) where context.codingPath.count == path.count {
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: unreadable)
+/// The value of a decoder, while its kind is found out.
+private struct Reading {
+    let decoder: any Decoder
+    let container: any SingleValueDecodingContainer
+
+    // Each value has two frames on the stack, which must fit 100 times. So no closure lies between them, and scalars are read elsewhere.
+
+    /// Reads a scalar of a kind. `nil` if the value is another, or if it was only guessed, and a decoder of another format may read it as a
+    /// kind that is tried earlier.
+    @inline(never)
+    func scalar(_ kind: JSONKinds.Kind, isGuess: Bool) -> JSONValue? {
+        switch kind {
+        case .bool: return (try? container.decode(Bool.self)).map(JSONValue.bool)
+        case .number:
+            guard let number = try? container.decode(Double.self), !isGuess || (number != 0 && number != 1) else { return nil }
+            return JSONValue.exactly(number, in: container)
+        default:
+            guard let text = try? container.decode(String.self), !isGuess || Self.isOnlyText(text) else { return nil }
+            return .string(text)
         }
     }
+
+    /// Reads an array. `nil` if the value is another.
+    func array(_ place: JSONKinds.Place?) throws -> JSONValue? {
+        guard let kinds = JSONKinds.current else { return try outermost { try array(place) } }
+        guard var list = try? decoder.unkeyedContainer() else { return nil }
+        try checkDepth(place, kinds)
+        kinds.enter(.array)
+        defer { kinds.leave() }
+        var elements: [JSONValue] = []
+        while !list.isAtEnd { elements.append(try list.decode(JSONValue.self)) }
+        return .array(elements)
+    }
+
+    /// Reads an object. `nil` if the value is another.
+    func object(_ place: JSONKinds.Place?, isGuess: Bool) throws -> JSONValue? {
+        guard let kinds = JSONKinds.current else { return try outermost { try object(place, isGuess: isGuess) } }
+        // The value may be a scalar, which does not nest too deep.
+        if isGuess, let place, place.depth >= JSONValue.maximumCodableDepth { return nil }
+        try checkDepth(place, kinds)
+        let count = kinds.visitCount
+        kinds.enter(.object)
+        defer { kinds.leave() }
+        do {
+            // Not a keyed container, to which the decoder would apply its strategy for keys.
+            return .object(try container.decode([String: JSONValue].self))
+        } catch DecodingError.typeMismatch where kinds.visitCount == count {
+            return nil
+        }
+    }
+
+    private func outermost(_ read: () throws -> JSONValue?) throws -> JSONValue? {
+        try JSONKinds.$current.withValue(JSONKinds(base: decoder.codingPath.count), operation: read)
+    }
+
+    private func checkDepth(_ place: JSONKinds.Place?, _ kinds: JSONKinds) throws {
+        guard (place?.depth ?? kinds.base) >= JSONValue.maximumCodableDepth else { return }
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: JSONValue.tooDeep(JSONValue.maximumCodableDepth))
+    }
+
+    /// Returns false for a string that a decoder of another format may read as a truth value or a number.
+    private static func isOnlyText(_ text: String) -> Bool {
+        guard let first = text.utf8.first, first >= 0x80 || (0x61...0x7A).contains(first.asciiLowercased) else { return false }
+        return !(text.utf8.count <= 5 && words.contains(where: text.equalsIgnoringCase)) && Double(text) == nil
+    }
+
+    private static let words = ["true", "false", "yes", "no", "on", "off", "t", "f", "y", "n"]
 }
 
 extension JSONValue: Encodable {
     /// Writes the value as part of another `Codable` type. For the value alone, use `encoded()`.
     /// - Parameter encoder: The encoder, not necessarily one for JSON.
-    /// - Throws: `EncodingError` if the value nests deeper than 100, or the encoder's error, for example for NaN.
+    /// - Throws: `EncodingError` if the value nests deeper than 100, or the encoder's error, for example for NaN. The former contains no part
+    ///   of the value, which may be secret and is too deep to print.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
@@ -88,12 +154,14 @@ extension JSONValue: Encodable {
         case .unsigned(let value): try container.encode(value)
         case .number(let value): try Self.encode(value, into: &container)
         case .string(let value): try container.encode(value)
-        case .array(let value):
-            try Self.checkDepth(encoder)
-            try container.encode(value)
-        case .object(let value):
-            try Self.checkDepth(encoder)
-            try container.encode(value)
+        // Nothing lies between the frames of the values, which must fit the stack.
+        case .array(let value) where Self.isDepthChecked: try container.encode(value)
+        case .object(let value) where Self.isDepthChecked: try container.encode(value)
+        case .array, .object:
+            guard !isDeeper(than: Self.maximumCodableDepth - encoder.codingPath.count) else {
+                throw JSONWriter.failure(Self.tooDeep(Self.maximumCodableDepth))
+            }
+            try Self.$isDepthChecked.withValue(true) { try container.encode(self) }
         }
     }
 
@@ -108,9 +176,15 @@ extension JSONValue: Encodable {
         }
     }
 
-    /// Throws if the value nests too deep. The error contains no part of the value, which may be secret and is too deep to print.
-    private static func checkDepth(_ encoder: any Encoder) throws {
-        if encoder.codingPath.count >= maximumCodableDepth { throw JSONWriter.failure(tooDeep(maximumCodableDepth)) }
+    /// True within a value whose depth was checked. The path of an encoder takes time in proportion to the depth.
+    @TaskLocal private static var isDepthChecked = false
+
+    private func isDeeper(than limit: Int) -> Bool {
+        switch self {
+        case .array(let elements): limit <= 0 || elements.contains { $0.isDeeper(than: limit - 1) }
+        case .object(let members): limit <= 0 || members.values.contains { $0.isDeeper(than: limit - 1) }
+        default: false
+        }
     }
 }
 

@@ -1,6 +1,10 @@
 import Foundation
 
 /// The treatment of redirects, for a manager or for one request.
+///
+/// A redirect to another origin never carries credentials, cookies or secret header fields. A redirect with 307 or 308 does carry the method
+/// and the body to another origin (RFC 9110, 15.4.8 and 15.4.9), and so does one with 301 or 302 for methods other than POST. To keep a body
+/// from other origins, use `decide`, and return `.stop` for a request with a body whose origin differs.
 public enum RedirectPolicy: Sendable {
     /// Follows redirects, at most `limit` in a row.
     case follow(limit: Int = 20)
@@ -35,7 +39,8 @@ public enum RedirectDecision: Sendable {
 public struct Redirection: Sendable {
     /// The redirect.
     public let response: HTTPResponse
-    /// The request that follows. For another origin it lacks credentials and secret fields.
+    /// The request that follows. For another origin it lacks credentials, cookies and secret fields. After 307 and 308 it has the method and
+    /// the body of the request before it, for any origin.
     public let request: HTTPRequest
     /// The number of redirects followed before this one.
     public let count: Int
@@ -51,7 +56,7 @@ extension HTTPResponse {
     /// Makes the request that follows this redirect.
     ///
     /// - 303 turns any method except HEAD into GET. 301 and 302 turn POST into GET. Such a request loses its body and the fields that
-    ///   describe it. Every other method keeps its body.
+    ///   describe it. Every other method keeps its body, and 307 and 308 keep method and body, for any origin.
     /// - `Location` is resolved against the request's URL by RFC 3986.
     /// - `Authorization`, `Cookie`, `Proxy-Authorization`, `Host` and every field that is secret by `Ness.Configuration.secretNames` are
     ///   removed if the target has another origin (scheme, host or port), or lies outside `scope`.

@@ -4,7 +4,7 @@ import NessLock
 final class JarCookies: Sendable {
     /// The values that the jar has written into the field of the request and its redirects, each with the caller's part of it: `nil` once a
     /// redirect to another origin has removed that part.
-    private let written = Lock<[String: String?]>([:])
+    private let written = Lock<[ExactText: ExactText?]>([:])
 
     /// Returns the request with the cookies that the jar has for its URL. They replace the cookies that the jar wrote earlier: for another
     /// URL, or before a response set new ones.
@@ -14,8 +14,8 @@ final class JarCookies: Sendable {
     @inline(never)
     func set(in request: HTTPRequest, _ field: (_ callersField: String?) -> String?) -> HTTPRequest {
         let present = request.headers[HeaderName.cookie]
-        let callersField = present.flatMap { present in written.withLock { $0[present] ?? present } }
-        let sent = field(callersField)
+        let callersField = present.flatMap { present in written.withLock { $0[ExactText(present)] ?? ExactText(present) } }
+        let sent = field(callersField?.text).map { ExactText($0) }
         if let sent {
             written.withLock { written in
                 // The same value with and without a part of the caller's: the part must not reach another origin.
@@ -23,9 +23,9 @@ final class JarCookies: Sendable {
                 written[sent] = .some(isAmbiguous ? nil : callersField)
             }
         }
-        if sent == present { return request }
+        if sent == present.map({ ExactText($0) }) { return request }
         var request = request
-        request.headers[HeaderName.cookie] = sent
+        request.headers[HeaderName.cookie] = sent?.text
         return request
     }
 }

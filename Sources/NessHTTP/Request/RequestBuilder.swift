@@ -122,7 +122,7 @@ public struct RequestBuilder: Sendable {
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
                 secrets: secrets, options: options, jsonDecoder: defaults.jsonDecoder)
         } catch {
-            let redactor = Redactor(secrets)
+            let redactor = redactor
             let reason = redactor.redacted(text: reason(error))
             var context = NessError.Context(request: nil, attempts: 0, reason: reason, underlying: error)
             context.target = "\(method.rawValue.oneLine) \(redactor.redacted(urlText: urlText))"
@@ -141,6 +141,14 @@ public struct RequestBuilder: Sendable {
         var secrets = sender.defaults.secrets
         secrets.apply(secretNames)
         return secrets
+    }
+
+    /// The redactor of the request, as far as the request can be made.
+    private var redactor: Redactor {
+        let url = (try? url.get().appending(try query.get())) ?? URL(filePath: "/")
+        var request = HTTPRequest(method, url: url, headers: headers, body: (try? finishedBody()) ?? nil)
+        request.secrets = secrets
+        return request.redactor
     }
 
     private func reason(_ error: any Error) -> String {
@@ -171,7 +179,7 @@ public struct RequestBuilder: Sendable {
 
     // MARK: redirects and secrets
 
-    /// Sets the policy for redirects.
+    /// Sets the policy for redirects. A redirect with 307 or 308 takes the method and the body to another origin: see `RedirectPolicy`.
     /// - Parameters:
     ///   - redirects: The policy.
     ///   - allowsInsecure: `true` if a redirect may lead from https to http. `nil` keeps the setting.
@@ -183,7 +191,7 @@ public struct RequestBuilder: Sendable {
     }
 
     /// Marks header fields and parameters as secret. No description shows them, and no redirect carries the header fields to another
-    /// origin.
+    /// origin. A body is not a header field: a redirect with 307 or 308 carries it along.
     /// - Parameter secretNames: Their names, without regard to case. They add to the names that are already secret.
     public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames.insert(secretNames) } }
 
@@ -196,6 +204,6 @@ extension RequestBuilder: RedactedValue {
     /// The method and the URL with its parameters, without secrets.
     public var description: String {
         let text = (try? url.get().appending(try query.get()))?.absoluteString ?? urlText
-        return "\(method.rawValue.oneLine) \(Redactor(secrets).redacted(urlText: text))"
+        return "\(method.rawValue.oneLine) \(redactor.redacted(urlText: text))"
     }
 }

@@ -44,10 +44,30 @@ extension StringProtocol {
         return areSame.flatMap { $0 } ?? utf8.elementsEqual(other.utf8)
     }
 
+    /// Compares as HTTP compares names: ASCII letters case-insensitively, all other bytes exactly.
+    package func equalsIgnoringCase(_ other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        // Every request looks up a dozen names. On the bytes in memory this takes a fifth of the time that it takes on two `UTF8View`s.
+        let isEqual = utf8.withContiguousStorageIfAvailable { left in
+            other.utf8.withContiguousStorageIfAvailable { right in
+                left.indices.allSatisfy { left[$0].asciiLowercased == right[$0].asciiLowercased }
+            }
+        }
+        return (isEqual ?? nil) ?? utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
+    }
+
     /// Returns true if the UTF-8 bytes start with those of a prefix. `hasPrefix` is false if the next scalar belongs to the last Character
     /// of the prefix.
     package func startsExactly(with prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
 
+    /// The string with its ASCII letters in lower case, and all other bytes unchanged. `lowercased()` makes a `k` of a Kelvin sign.
+    package var asciiLowercased: String { String(decoding: utf8.lazy.map(\.asciiLowercased), as: UTF8.self) }
+
     /// Returns true if the UTF-8 bytes end with those of a suffix. `hasSuffix` compares Characters.
     package func endsExactly(with suffix: some StringProtocol) -> Bool { utf8.reversed().starts(with: suffix.utf8.reversed()) }
+}
+
+extension UInt8 {
+    /// The byte, in lower case if it is an ASCII letter.
+    package var asciiLowercased: UInt8 { self >= 65 && self <= 90 ? self | 32 : self }
 }

@@ -13,7 +13,7 @@ enum ContentCoding {
     /// Returns the codings in lower case, in the order in which they were applied.
     static func codings(in headers: HTTPHeaders) -> [String] {
         guard headers.contains(HeaderName.contentEncoding) else { return [] }
-        return headers.members(of: HeaderName.contentEncoding).map { $0.lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
+        return headers.members(of: HeaderName.contentEncoding).map(\.asciiLowercased).filter { !$0.isEmpty && $0 != "identity" }
     }
 
     #if canImport(FoundationNetworking)

@@ -37,11 +37,12 @@ private enum HostName {
     /// Returns the usual form of a name, an address, `*`, or `*.` with a name; `nil` for any other string.
     static func pattern(_ host: String) -> String? {
         if host == "*" { return host }
-        let isWildcard = host.hasPrefix("*.")
+        let isWildcard = host.startsExactly(with: "*.")
         // The parser of URLs brings a name into the form that it has in a request: Punycode, without percent-encoding.
-        let text = isWildcard ? String(host.dropFirst(2)) : host
+        let text = isWildcard ? String(Substring(host.utf8.dropFirst(2))) : host
         if let address = address(text) { return isWildcard ? nil : address }
-        guard !text.contains(where: { "/?#@\\*".contains($0) }), let parts = URLComponents(string: "https://\(text)"), parts.port == nil,
+        guard !text.utf8.contains(where: { "/?#@\\*".utf8.contains($0) }), let parts = URLComponents(string: "https://\(text)"),
+            parts.port == nil,
             let name = parts.url?.host.flatMap(normal), name.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != UInt8(ascii: "%") })
         else { return nil }
         return isWildcard ? "*.\(name)" : name
@@ -49,8 +50,8 @@ private enum HostName {
 
     /// Returns a name in lower case without the dot at its end, which means the same host, or an address in its usual form.
     static func normal(_ host: String) -> String? {
-        let name = host.lowercased()
-        let bare = name.hasSuffix(".") ? String(name.dropLast()) : name
+        let name = host.asciiLowercased
+        let bare = name.utf8.last == UInt8(ascii: ".") ? String(Substring(name.utf8.dropLast())) : name
         return bare.isEmpty ? nil : address(bare) ?? bare
     }
 

@@ -13,11 +13,22 @@ enum LibcurlText {
     ) -> TransportError {
         let text = reason.lowercased()
         if let refused = refusedTunnel(text, reason, underlying) { return refused }
+        // URLSession on Linux gives no more of libcurl's words.
+        if var failure = tooLong(text), underlying != nil {
+            failure.underlying = underlying
+            return failure
+        }
         let kind = kind ?? self.kind(text: text) ?? otherwise
         var failure = TransportError(kind, reason, underlying: underlying)
         if kind == .tls { failure.tlsFailure = tlsFailure ?? self.tlsFailure(text: text) }
         failure.isUnsent = text.contains("ssl_connect")
         return failure
+    }
+
+    /// Makes the error of a line of a header or a trailer beyond libcurl's limit, which is about ours. libcurl reports it as a lack of memory.
+    static func tooLong(_ reason: String) -> TransportError? {
+        let text = reason.lowercased()
+        return text.contains("out of memory") ? HTTPHeaders.tooLong(text.contains("chunked") ? "trailer" : "header") : nil
     }
 
     /// Makes the error for a proxy that rejects a tunnel. The server has not seen the request.
@@ -65,8 +76,6 @@ enum LibcurlText {
         ("recv failure", .connectionLost), ("send failure", .connectionLost), ("empty reply", .connectionLost),
         ("http/2 stream", .connectionLost),
         ("timed out", .timedOut),
-        // libcurl's text for a header field that is longer than 100 KB.
-        ("out of memory", .malformedResponse),
         ("chunk", .malformedResponse), ("hexadecimal", .malformedResponse), ("encoding", .malformedResponse),
         ("header", .malformedResponse), ("weird", .malformedResponse), ("unsupported protocol", .malformedResponse),
         ("http/0.9", .malformedResponse), ("content-length", .malformedResponse), ("invalid", .malformedResponse),

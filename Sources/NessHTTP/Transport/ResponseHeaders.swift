@@ -27,17 +27,18 @@ package enum ResponseHeaders {
     package static func splitCookies(_ joined: String) -> [String] {
         var cookies: [String] = []
         var isQuoted = false
-        for piece in joined.split(separator: ", ", omittingEmptySubsequences: false) {
-            let name = piece.prefix { $0 != "=" && $0 != ";" }
+        // By bytes, because a combining scalar would hide a delimiter.
+        for piece in joined.utf8.split(separator: ", ".utf8, omittingEmptySubsequences: false) {
+            let name = piece.prefix { !"=;".utf8.contains($0) }
             let startsCookie =
-                name.count < piece.count && piece[name.endIndex] == "=" && !name.isEmpty && !name.contains { " ,\"".contains($0) }
+                piece[name.endIndex...].first == UInt8(ascii: "=") && !name.isEmpty && !name.contains { " ,\"".utf8.contains($0) }
             if cookies.isEmpty || (startsCookie && !isQuoted) {
-                cookies.append(String(piece))
+                cookies.append(String(Substring(piece)))
                 isQuoted = false
             } else {
-                cookies[cookies.count - 1] += ", " + piece
+                cookies[cookies.count - 1] += ", " + Substring(piece)
             }
-            if !piece.count(where: { $0 == "\"" }).isMultiple(of: 2) { isQuoted.toggle() }
+            if !piece.count(where: { $0 == UInt8(ascii: "\"") }).isMultiple(of: 2) { isQuoted.toggle() }
         }
         return cookies
     }

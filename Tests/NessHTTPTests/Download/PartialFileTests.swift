@@ -246,7 +246,8 @@ import Testing
         "a server's name is never that of a partial file, in any case or normalization",
         arguments: [
             "film.ness-part", "film.ness-part.json", "FILM.NESS-PART", "film.Ness-Part.JSON", "film.ness-part.json.new",
-            "film.\u{FF4E}ess-part", "film.ness\u{FF0D}part", "film.ne\u{17F}s-part",
+            "film.\u{FF4E}ess-part", "film.ness\u{FF0D}part", "film.ne\u{17F}s-part", "film\u{600}.ness-part", "film.ness-part\u{200C}",
+            "film.ness\u{2060}-part.json",
         ])
     func plantedNames(name: String) throws {
         let safe = try #require(ContentDisposition.safe(name))

@@ -65,6 +65,40 @@ import Testing
         }
     }
 
+    @Test(
+        "307 and 308 take the method and the body to another origin, but no secret field of the request or the body",
+        arguments: [301, 302, 307, 308], [HTTPMethod.post, .put, .patch, .delete])
+    func bodyGoesAlong(_ status: Int, _ method: HTTPMethod) async throws {
+        // 301 and 302 turn POST into GET.
+        if status < 303, method == .post { return }
+        try await serving({ _ in .text("arrived") }) { other in
+            try await serving({ _ in .status(status, headers: ["Location": other.at("/to")]) }) { server in
+                let body = HTTPBody(Data("content".utf8), headers: ["Content-Type": "text/plain", "X-Api-Key": "s3cret"])
+                _ = try await builder(nil, method, server.at("/from")).set(body: body).dataRequest().value
+                let arrived = try #require(other.requests.last)
+                #expect(arrived.method == method && arrived.bodyText == "content")
+                #expect(arrived.headers["Content-Type"] == "text/plain")
+                try expectNoSecret(arrived.headers)
+            }
+        }
+    }
+
+    @Test("a decision about redirects keeps the body from another origin")
+    func bodyStays() async throws {
+        try await serving({ _ in .text("arrived") }) { other in
+            try await serving({ _ in .status(307, headers: ["Location": other.at("/to")]) }) { server in
+                let redirects = RedirectPolicy.decide { redirection in
+                    let leaves = redirection.request.url.port != redirection.response.request.url.port
+                    return leaves && redirection.request.body != nil ? .stop : .follow
+                }
+                let response = try await builder(nil, .post, server.at("/from")).set(stringBody: "content").set(redirects: redirects)
+                    .dataRequest().value.message
+                #expect(response.statusCode == 307)
+                #expect(other.requests.isEmpty)
+            }
+        }
+    }
+
     @Test("the same origin gets everything", arguments: RedirectTests.codes)
     func sameOrigin(_ status: Int) async throws {
         try await serving({ request in

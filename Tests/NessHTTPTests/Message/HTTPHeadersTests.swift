@@ -114,6 +114,13 @@ import Testing
         }
     }
 
+    @Test("values and names that are canonically equal are different")
+    func bytes() {
+        let composed: HTTPHeaders = ["A": "caf\u{E9}"], decomposed: HTTPHeaders = ["A": "cafe\u{301}"]
+        #expect(composed != decomposed)
+        #expect(Set(composed.map { $0 } + decomposed.map { $0 }).count == 2)
+    }
+
     @Test("removing many names removes all their fields, in any case")
     func many() {
         let count = 1_000

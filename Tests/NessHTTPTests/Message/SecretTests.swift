@@ -173,6 +173,11 @@ import Testing
         arguments: [
             #"{"name":"DB_PASSWORD","value":"hunter2"}"#, #"[{"key":"Authorization","type":"text","value":["hunter2"]}]"#,
             #"{"m":"Bearer hunter2"}"#, #"["basic YTpodW50ZXIy"]"#,
+            #"{"value":"hunter2","name":"password"}"#, #"[{"Value":{"a":["hunter2"]},"x":1,"Key":"db.password"}]"#,
+            #"{"value":"hunter2","more":[{"name":"color"}],"name":"token","key":"color"}"#,
+            #"{"name":"password","data":{"value":"hunter2"}}"#, #"{"data":[{"value":"hunter2"}],"name":"password"}"#,
+            // The name may stand in the part that was cut off.
+            #"{"value":"hunter2","list":[{"name":"color"},"#, #"[{"value":"hunter2""#, #"{"value":"hunter2","name":"passw"#,
         ])
     func secretBesideName(body: String) {
         let shown = Redactor().snippet(of: Data(body.utf8), contentType: "application/json")
@@ -182,5 +187,42 @@ import Testing
     @Test("JSON values beside ordinary names are shown") func ordinaryBesideName() {
         let body = #"{"name":"color","value":"tabby","m":"Basic features","n":"Bearer of news"}"#
         #expect(Redactor().snippet(of: Data(body.utf8), contentType: "application/json") == "\"\(body)\"")
+        let list = #"[{"value":"a","name":"color"},{"value":"b"},{"name":"password"},{"value":"c","x":{"name":"password"}}]"#
+        #expect(Redactor().snippet(of: Data(list.utf8), contentType: "application/json") == "\"\(list)\"")
+    }
+
+    @Test("a builder hides every secret that its request hides: in its description, and in the error of a request that cannot be made")
+    func builder() throws {
+        let builder = Ness().httpRequest(.post, withUrl: "https://h.test/echo/\(Self.secret)?q=\(Self.secret)")
+        let senders = [
+            builder.set(headers: ["Authorization": "Bearer \(Self.secret)"]), builder.set(headers: ["Cookie": "id=\(Self.secret)"]),
+            builder.set(form: ["password": Self.secret]), builder.set(header: "X-Own", to: Self.secret).set(secretNames: ["X-Own"]),
+        ]
+        for builder in senders {
+            #expect("\(builder)" == "\(try builder.build())")
+            #expect(texts(builder).allSatisfy { !$0.contains(Self.secret) })
+        }
+        let broken = Ness().httpRequest(.post, withUrl: "http://h.test:x/\(Self.secret)")
+            .set(headers: ["Authorization": "Bearer \(Self.secret)"])
+        #expect(!"\(broken)".contains(Self.secret))
+        #expect(throws: NessError.self) { try broken.build() }
+        #expect(!"\(Result { try broken.build() })".contains(Self.secret))
+    }
+
+    @Test("a combining scalar beside a delimiter reveals no secret")
+    func combining() throws {
+        let mark = "\u{301}", url = try #require(URL(string: "https://h.test/"))
+        let fields: [HTTPHeaders] = [
+            ["Cookie": "a=1;\(mark)b=\(Self.secret)x"], ["Cookie": "b=\(mark)\(Self.secret)"],
+            ["Authorization": "Bearer \(mark)\(Self.secret)"],
+            ["Authorization": "Basic " + Data("me:\(mark)\(Self.secret)".utf8).base64EncodedString()],
+        ]
+        for headers in fields {
+            let shown = HTTPRequest(url: url, headers: headers).redactor.redacted(text: "it was \(mark)\(Self.secret)x, \(Self.secret)x")
+            #expect(shown.contains("<redacted>"), "\(headers)")
+        }
+        #expect(!Redactor().redacted(text: "Bearer \(mark)\(Self.secret)").contains(Self.secret))
+        let body = Data("--\(mark)b\r\nContent-Disposition:\(mark) form-data; name=x\r\n\r\n\(Self.secret)".utf8)
+        #expect(Redactor.hasParts(body, nil) && Redactor.hasParts(Data(), "multipart/\(mark)x"))
     }
 }

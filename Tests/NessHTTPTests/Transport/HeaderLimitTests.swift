@@ -30,6 +30,26 @@ import Testing
         }
     }
 
+    @Test(
+        "a status line, a header line or a trailer without an end is malformed because it is too long",
+        arguments: [
+            "HTTP/1.1 200 ", "HTTP/1.1 200 OK\r\nX: ", "HTTP/1.1 100 Continue\r\nX: ", "",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
+        ])
+    func endless(start: String) async throws {
+        let server = try await TestServer.start(script: { _ in
+            [.receiveRequest, .send(start), .sendUntilClosed(Data(repeating: 97, count: 16_384))]
+        })
+        try await stopping(server) { server in
+            let error = await Ness().httpRequest(.post, withUrl: server.at("/")).dataRequest().nessError()
+            #expect(error?.kind == .malformedResponse, "\(String(describing: error))")
+            #expect(error?.description.contains("Out of memory") == false, "\(String(describing: error))")
+            if Engine.isCurl, !start.isEmpty {
+                #expect(error?.description.contains("longer than 100000 bytes") == true, "\(String(describing: error))")
+            }
+        }
+    }
+
     #if os(Linux)
     /// Logs what a transport reports besides its events.
     private final class Control: ExchangeControl {

@@ -17,9 +17,9 @@ extension Cookie {
     /// - Parameter cookie: The cookie of Foundation. A leading dot of its domain means that subdomains also get it.
     /// - Returns: The cookie. `nil` if it cannot be sent.
     public init?(_ cookie: HTTPCookie) {
-        let isForAll = cookie.domain.hasPrefix(".")
+        let domain = Self.withoutDot(cookie.domain), isForAll = !domain.isExactly(cookie.domain)
         self.init(
-            name: cookie.name, value: cookie.value, domain: isForAll ? String(cookie.domain.dropFirst()) : cookie.domain,
+            name: cookie.name, value: cookie.value, domain: domain,
             includesSubdomains: isForAll, path: cookie.path, expires: cookie.isSessionOnly ? nil : cookie.expiresDate,
             isSecure: cookie.isSecure, isHTTPOnly: cookie.isHTTPOnly)
     }

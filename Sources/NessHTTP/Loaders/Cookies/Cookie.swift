@@ -46,20 +46,20 @@ public struct Cookie: Sendable, Hashable {
     ) {
         self.name = name
         self.value = value
-        self.domain = domain.lowercased()
-        isHostOnly = !includesSubdomains || Self.isAddress(self.domain) || PublicSuffix.contains(self.domain)
+        self.domain = domain.asciiLowercased
+        isHostOnly = !includesSubdomains || ParsedURL.isAddress(host: self.domain) || PublicSuffix.contains(self.domain)
         self.path = path
         self.expires = expires
         self.isSecure = isSecure
         self.isHTTPOnly = isHTTPOnly
-        guard !name.isEmpty, !domain.isEmpty, path.hasPrefix("/"), !name.utf8.contains(UInt8(ascii: "=")),
+        guard !name.isEmpty, !domain.isEmpty, path.utf8.first == UInt8(ascii: "/"), !name.utf8.contains(UInt8(ascii: "=")),
             !"\(name)\(value)".utf8.contains(UInt8(ascii: ";")), ![name, value, domain, path].contains(where: Self.hasControl),
             name.utf8.count + value.utf8.count <= Self.maximumLength.pair
         else { return nil }
         // The prefixes of these names guarantee attributes (RFC 6265bis, 4.1.3).
-        let lower = name.lowercased()
-        if lower.hasPrefix("__secure-"), !isSecure { return nil }
-        if lower.hasPrefix("__host-"), !isSecure || !isHostOnly || path != "/" { return nil }
+        let lower = name.asciiLowercased
+        if lower.startsExactly(with: "__secure-"), !isSecure { return nil }
+        if lower.startsExactly(with: "__host-"), !isSecure || !isHostOnly || path != "/" { return nil }
     }
 
     /// Reads the value of a `Set-Cookie` field.
@@ -79,7 +79,7 @@ public struct Cookie: Sendable, Hashable {
         guard let (domain, isHostOnly) = Self.domain(attributes.domain, from: host) else { return nil }
         self.init(
             name: name, value: value, domain: domain, includesSubdomains: !isHostOnly,
-            path: attributes.path.hasPrefix("/") ? attributes.path : url.folder,
+            path: attributes.path.utf8.first == UInt8(ascii: "/") ? attributes.path : url.folder,
             expires: attributes.maximumAge ?? attributes.expires.map { min($0, now + Self.maximumAge) }, isSecure: attributes.isSecure,
             isHTTPOnly: attributes.isHTTPOnly)
     }
@@ -105,8 +105,8 @@ public struct Cookie: Sendable, Hashable {
             let (name, given) = pair(part)
             let value = given ?? ""
             guard value.utf8.count <= maximumLength.attribute else { continue }
-            switch name.lowercased() {
-            case "domain": attributes.domain = String(value.hasPrefix(".") ? value.dropFirst() : value[...]).lowercased()
+            switch name.asciiLowercased {
+            case "domain": attributes.domain = withoutDot(value).asciiLowercased
             case "path": attributes.path = value
             case "secure": attributes.isSecure = true
             case "httponly": attributes.isHTTPOnly = true
@@ -118,50 +118,75 @@ public struct Cookie: Sendable, Hashable {
         return attributes
     }
 
+    /// Returns a domain without the dot that it may start with.
+    static func withoutDot(_ domain: String) -> String {
+        domain.utf8.first == UInt8(ascii: ".") ? String(Substring(domain.utf8.dropFirst())) : domain
+    }
+
     /// The time at which a cookie with a Max-Age ends (RFC 6265bis, 5.6.2).
     private static func end(maximumAge text: String, _ now: Date) -> Date? {
-        if text.hasPrefix("-") { return HeaderFieldValue.number(text.dropFirst()) == nil ? nil : .distantPast }
+        if text.utf8.first == UInt8(ascii: "-") {
+            return HeaderFieldValue.number(Substring(text.utf8.dropFirst())) == nil ? nil : .distantPast
+        }
         guard let seconds = HeaderFieldValue.number(text) else { return nil }
         return seconds == 0 ? .distantPast : now + min(TimeInterval(seconds), maximumAge)
     }
 
-    /// The domain of a cookie, and whether only that host gets it; `nil` if this host may not set the cookie: see `PublicSuffix`.
+    /// The domain of a cookie, and whether only that host gets it; `nil` if this host may not set the cookie. A host sets cookies for its
+    /// site and the domains in it: see `PublicSuffix`.
     private static func domain(_ given: String, from host: String) -> (String, Bool)? {
-        if given.isEmpty || given == host { return (host, given.isEmpty || isAddress(host) || PublicSuffix.contains(host)) }
-        guard isInside(host, given), !given.hasPrefix("."), !given.hasSuffix("."), !PublicSuffix.contains(given) else { return nil }
+        if given.isEmpty { return (host, true) }
+        if given.isExactly(host) { return (host, ParsedURL.isAddress(host: host) || PublicSuffix.contains(host)) }
+        guard isInside(host, given), PublicSuffix.site(of: given) == PublicSuffix.site(of: host), let first = given.utf8.first,
+            let last = given.utf8.last, first != UInt8(ascii: "."),
+            last != UInt8(ascii: ".")
+        else { return nil }
         return (given, false)
     }
 
     /// Checks whether a host lies below a domain.
-    private static func isInside(_ host: String, _ domain: String) -> Bool { host.hasSuffix("." + domain) && !isAddress(host) }
-
-    /// True if a host is an address. An address has no parent domain.
-    private static func isAddress(_ host: String) -> Bool {
-        host.contains(":") || host.split(separator: ".").last.map { $0.allSatisfy(\.isNumber) } ?? true
+    private static func isInside(_ host: String, _ domain: String) -> Bool {
+        host.endsExactly(with: "." + domain) && !ParsedURL.isAddress(host: host)
     }
 
     // MARK: sending
 
     /// Checks whether the cookie is sent with a request to a URL (RFC 6265bis, 5.8).
-    package func applies(to url: URL, now: Date) -> Bool {
+    package func applies(to url: ParsedURL, now: Date) -> Bool {
         if isExpired(now) { return false }
-        let url = ParsedURL(url), host = url.host
-        guard host == domain || (!isHostOnly && Self.isInside(host, domain)) else { return false }
+        let host = url.host
+        guard host.isExactly(domain) || (!isHostOnly && Self.isInside(host, domain)) else { return false }
         return (!isSecure || url.scheme == "https") && Self.isInside(path: url.path, path)
     }
 
     /// Checks whether a path equals another or lies below it (RFC 6265, 5.1.4).
     private static func isInside(path: String, _ folder: String) -> Bool {
-        path == folder || (path.hasPrefix(folder) && (folder.hasSuffix("/") || path.dropFirst(folder.count).first == "/"))
+        let slash = UInt8(ascii: "/")
+        guard path.startsExactly(with: folder) else { return false }
+        return folder.utf8.last == slash || [nil, slash].contains(path.utf8.dropFirst(folder.utf8.count).first)
     }
 
     /// Checks whether this cookie, if set over plain HTTP, would hide or replace a secure cookie (RFC 6265bis, 5.7).
     func overlays(_ secure: Cookie) -> Bool {
-        secure.isSecure && name == secure.name && Self.isInside(path: path, secure.path)
-            && (domain == secure.domain || Self.isInside(domain, secure.domain) || Self.isInside(secure.domain, domain))
+        secure.isSecure && name.isExactly(secure.name) && Self.isInside(path: path, secure.path)
+            && (domain.isExactly(secure.domain) || Self.isInside(domain, secure.domain) || Self.isInside(secure.domain, domain))
     }
 
     func isExpired(_ now: Date) -> Bool { expires.map { $0 <= now } ?? false }
+}
+
+extension Cookie {
+    /// Checks whether both are the same cookie with the same attributes. Text compares by its bytes.
+    public static func == (left: Cookie, right: Cookie) -> Bool {
+        left.name.isExactly(right.name) && left.value.isExactly(right.value) && left.domain.isExactly(right.domain)
+            && left.path.isExactly(right.path) && left.isHostOnly == right.isHostOnly && left.expires == right.expires
+            && left.isSecure == right.isSecure && left.isHTTPOnly == right.isHTTPOnly
+    }
+
+    /// Adds name, value, domain and path to a hasher.
+    public func hash(into hasher: inout Hasher) {
+        for text in [name, value, domain, path] { hasher.combine(ExactText(text)) }
+    }
 }
 
 extension Cookie: RedactedValue {

@@ -23,26 +23,12 @@ import NessLock
 ///
 /// The jar rejects a cookie for all hosts below a public suffix, such as `co.uk`. It knows only a short list of them. Give hosts that do
 /// not trust each other separate jars.
+///
+/// **Limits.** The jar keeps up to 180 cookies of a site, which is a public suffix and a label before it, and up to 3,300 in all. When there
+/// are more, it removes expired cookies first, then cookies without `Secure`, then the others. In each group the cookie that was set or
+/// sent the longest time ago goes first.
 public final class CookieJar: Sendable {
-    private struct CookieKey: Hashable {
-        let name: String
-        let domain: String
-        let path: String
-        let isHostOnly: Bool
-
-        init(_ cookie: Cookie) { (name, domain, path, isHostOnly) = (cookie.name, cookie.domain, cookie.path, cookie.isHostOnly) }
-    }
-
-    private struct State: Sendable {
-        /// The cookies with the order in which they were first set.
-        var cookies: [CookieKey: (cookie: Cookie, order: Int)] = [:]
-        var next = 0
-    }
-
-    /// The most cookies for a domain and in a jar. Expired ones are removed first, then the oldest insecure ones (RFC 6265bis, 5.7).
-    private static let most = (perDomain: 50, inAll: 3_000)
-
-    private let state = Lock(State())
+    private let table = Lock(CookieTable())
     private let now: @Sendable () -> Date
 
     /// Makes an empty jar.
@@ -53,62 +39,33 @@ public final class CookieJar: Sendable {
     /// The cookies that have not expired, in the order in which they were set.
     public var cookies: [Cookie] {
         let now = now()
-        return state.withLock { state in
-            state.cookies.values.filter { !$0.cookie.isExpired(now) }.sorted { $0.order < $1.order }.map(\.cookie)
-        }
+        return table.withLock { $0.cookies(now) }
     }
+
+    /// The number of cookies that searches have visited.
+    var visitCount: Int { table.withLock(\.visitCount) }
 
     /// Adds a cookie of the application, such as that of a login in a web view. It replaces the cookie with the same name, domain and path.
     /// A cookie that has expired only removes that one.
     /// - Parameter cookie: The cookie.
     public func insert(_ cookie: Cookie) {
         let now = now()
-        state.withLock { Self.store(cookie, now, &$0) }
+        table.withLock { $0.insert([cookie], now) }
     }
 
     /// Removes all cookies.
-    public func removeAll() { state.withLock { $0 = State() } }
+    public func removeAll() { table.withLock { $0 = CookieTable() } }
 
     /// Stores the cookies that a response sets.
     /// - Parameters:
     ///   - headers: The response's header fields.
     ///   - url: The URL of the response.
     package func store(from headers: HTTPHeaders, url: URL) {
+        let fields = headers.values(for: HeaderName.setCookie)
+        if fields.isEmpty { return }
         let now = now(), isSecure = ParsedURL(url).scheme == "https"
-        for field in headers.values(for: HeaderName.setCookie) {
-            guard let cookie = Cookie(setCookie: field, from: url, now: now) else { continue }
-            state.withLock { state in
-                // A response over plain HTTP must not replace or hide a secure cookie.
-                if !isSecure, state.cookies.values.contains(where: { cookie.overlays($0.cookie) && !$0.cookie.isExpired(now) }) { return }
-                Self.store(cookie, now, &state)
-            }
-        }
-    }
-
-    private static func store(_ cookie: Cookie, _ now: Date, _ state: inout State) {
-        let key = CookieKey(cookie)
-        let known = state.cookies[key]
-        if cookie.isExpired(now) {
-            state.cookies[key] = nil
-            return
-        }
-        state.next += 1
-        state.cookies[key] = (cookie, known?.order ?? state.next)
-        guard known == nil else { return }
-        let rivals = state.cookies.filter { $0.value.cookie.domain == cookie.domain }
-        if rivals.count > most.perDomain {
-            removeOldest(of: rivals, now, &state)
-        } else if state.cookies.count > most.inAll {
-            removeOldest(of: state.cookies, now, &state)
-        }
-    }
-
-    private static func removeOldest(of cookies: [CookieKey: (cookie: Cookie, order: Int)], _ now: Date, _ state: inout State) {
-        func oldest(_ cookies: [CookieKey: (cookie: Cookie, order: Int)]) -> CookieKey? {
-            cookies.min { $0.value.order < $1.value.order }?.key
-        }
-        let expired = cookies.first { $0.value.cookie.isExpired(now) }?.key
-        if let victim = expired ?? oldest(cookies.filter { !$0.value.cookie.isSecure }) ?? oldest(cookies) { state.cookies[victim] = nil }
+        let cookies = fields.compactMap { Cookie(setCookie: $0, from: url, now: now) }
+        table.withLock { $0.insert(cookies, overHTTPS: isSecure, now) }
     }
 
     /// Makes the `Cookie` field for a request: the longest paths first, then the oldest cookies (RFC 6265, 5.4).
@@ -118,11 +75,10 @@ public final class CookieJar: Sendable {
     /// - Returns: The field's value. `nil` if there is no cookie to send.
     package func header(for url: URL, besides callersField: String? = nil) -> String? {
         let now = now()
-        let kept = state.withLock { state in state.cookies.values.filter { $0.cookie.applies(to: url, now: now) } }
-        let sorted = kept.sorted { ($1.cookie.path.utf8.count, $0.order) < ($0.cookie.path.utf8.count, $1.order) }
+        let cookies = table.withLock { $0.cookies(for: ParsedURL(url), now) }
         let pairs = (callersField ?? "").utf8.split(separator: UInt8(ascii: ";"))
-        let named = Set(pairs.map { Substring($0.prefix { $0 != UInt8(ascii: "=") }).trimmingCharacters(in: .whitespaces) })
-        let added = sorted.map(\.cookie).filter { !named.contains($0.name) }.map { "\($0.name)=\($0.value)" }
+        let named = Set(pairs.map { ExactText(HeaderFieldValue.trimmed(String(Substring($0.prefix { $0 != UInt8(ascii: "=") })))) })
+        let added = cookies.filter { !named.contains(ExactText($0.name)) }.map { "\($0.name)=\($0.value)" }
         let all = (callersField.map { [$0] } ?? []) + added
         return all.isEmpty ? nil : all.joined(separator: "; ")
     }
@@ -158,7 +114,8 @@ extension CookieJar {
     package convenience init(contentsOf file: URL, now: @escaping @Sendable () -> Date) {
         self.init(now: now)
         let cookies = (try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode([Cookie].self, from: $0) }
-        for cookie in cookies ?? [] { insert(cookie) }
+        let time = self.now()
+        table.withLock { $0.insert(cookies ?? [], time) }
     }
 
     /// Writes the cookies to a file that only this user may read: in one step, so that the file is always complete. Cookies without an

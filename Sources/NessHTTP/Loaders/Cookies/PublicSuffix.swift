@@ -1,5 +1,5 @@
 /// Recognizes names below which anybody can register a name, such as `com`, `co.uk` and `github.io`. No host may set a cookie for all names
-/// below them.
+/// below them. A site is the name that somebody registered, with all names below it.
 ///
 /// The rules are short, and do not cover the whole public suffix list:
 /// - a name of one label
@@ -11,15 +11,33 @@ package enum PublicSuffix {
     /// Checks whether a name is a public suffix.
     /// - Parameter name: A host's name, in lower case.
     package static func contains(_ name: String) -> Bool {
-        let name = name.hasSuffix(".") ? String(name.dropLast()) : name
-        let labels = name.split(separator: ".")
+        contains(labels(of: name)[...])
+    }
+
+    /// Returns the site of a host: the longest public suffix of its name, and the label before it. A public suffix and an address are sites by
+    /// themselves.
+    /// - Parameter host: The host, in lower case.
+    package static func site(of host: String) -> ExactText {
+        if ParsedURL.isAddress(host: host) { return ExactText(host) }
+        let labels = labels(of: host)
+        // No rule has more labels than four.
+        let length = (1...4).reversed().first { $0 <= labels.count && contains(labels.suffix($0)) }
+        guard let length, length < labels.count else { return ExactText(host) }
+        return ExactText(labels.suffix(length + 1).joined(separator: "."))
+    }
+
+    private static func labels(of name: String) -> [String] {
+        name.utf8.split(separator: UInt8(ascii: ".")).map { String(Substring($0)) }
+    }
+
+    private static func contains(_ labels: ArraySlice<String>) -> Bool {
         guard labels.count > 1, let country = labels.last else { return true }
-        if hosts.contains(name) { return true }
+        if labels.count <= 3, hosts.contains(labels.joined(separator: ".")) { return true }
         guard country.utf8.count == 2 else { return false }
-        let second = String(labels[labels.count - 2]), isSuffix = isSuffix(second, below: String(country))
+        let labels = Array(labels), second = labels[labels.count - 2], isSuffix = isSuffix(second, below: country)
         switch labels.count {
         case 2: return isSuffix
-        case 3: return isSuffix && isSuffix3(String(labels[0]), second, String(country))
+        case 3: return isSuffix && isSuffix3(labels[0], second, country)
         case 4: return country == "us" && isSuffix && labels[1] == "k12" && ["pvt", "chtr", "paroch"].contains(labels[0])
         default: return false
         }

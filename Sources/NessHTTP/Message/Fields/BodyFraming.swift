@@ -14,7 +14,7 @@ extension HTTPHeaders {
     func bodyFraming() throws -> BodyFraming {
         if contains(HeaderName.transferEncoding) {
             // RFC 2616 had `identity`, which means that the body is not coded. URLSession still shows it.
-            let codings = values(for: HeaderName.transferEncoding).flatMap(HeaderFieldValue.members).map { $0.lowercased() }
+            let codings = values(for: HeaderName.transferEncoding).flatMap(HeaderFieldValue.members).map(\.asciiLowercased)
             if let last = codings.last(where: { $0 != "identity" }) {
                 guard last == "chunked" else {
                     throw TransportError(.malformedResponse, "the last transfer coding is not \"chunked\", so the end can't be detected")

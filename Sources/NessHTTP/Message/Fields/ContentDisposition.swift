@@ -27,19 +27,21 @@ package enum ContentDisposition {
     }
 
     /// Returns true for a name that a partial file or the version of another download may have. A server must not be able to plant such a
-    /// file. The comparison assumes a file system that ignores case and normalization.
+    /// file. The comparison assumes a file system that ignores case, normalization and invisible scalars.
     private static func isPartialName(_ name: String) -> Bool {
-        let folded = name.precomposedStringWithCompatibilityMapping.lowercased()
+        var folded = name.precomposedStringWithCompatibilityMapping.lowercased()
+        folded.unicodeScalars.removeAll(where: \.isInvisible)
         let endings = [".ness-part", ".ness-part.json", ".ness-part.json.new", ".ness-version", ".ness-version.new"]
-        return endings.contains(where: folded.hasSuffix)
+        // By bytes: a scalar before the dot may form one Character with it.
+        return endings.contains { folded.endsExactly(with: $0) }
     }
 
     /// Decodes a value such as `UTF-8'en'na%C3%AFve` (RFC 8187); `nil` for character sets other than UTF-8 and ISO-8859-1.
     private static func decode(_ value: String) -> String? {
-        let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+        let parts = value.utf8.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
         var bytes: [UInt8] = []
-        var rest = Array(parts[2].utf8)[...]
+        var rest = Array(parts[2])[...]
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue, let low = rest.dropFirst().first?.hexDigitValue {
                 bytes.append(high << 4 | low)
@@ -48,7 +50,7 @@ package enum ContentDisposition {
                 bytes.append(byte)
             }
         }
-        switch parts[0].lowercased() {
+        switch Substring(parts[0]).asciiLowercased {
         case "utf-8": return String(data: Data(bytes), encoding: .utf8)
         case "iso-8859-1": return String(data: Data(bytes), encoding: .isoLatin1)
         default: return nil

@@ -93,8 +93,8 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     package mutating func remove(_ names: [String]) {
         // A server may send tens of thousands of fields, and name as many. For a few names a set would cost more.
         if names.count <= 16 { return fields.removeAll { field in names.contains(where: field.name.equalsIgnoringCase) } }
-        let names = Set(names.map(\.asciiLowercased))
-        fields.removeAll { names.contains($0.name.asciiLowercased) }
+        let names = Set(names.map { ExactText($0.asciiLowercased) })
+        fields.removeAll { names.contains(ExactText($0.name.asciiLowercased)) }
     }
 
     /// Replaces the values of every name in `other`, and adds the names that are new.
@@ -137,14 +137,27 @@ extension HTTPHeaders {
 }
 
 extension HTTPHeaders: Equatable {
-    /// Checks whether both have the same values for the same names, in the same order. The order of different names and the case of names
-    /// do not matter.
+    /// Checks whether both have the same values for the same names, in the same order. Values compare by their bytes. The order of different
+    /// names and the case of names do not matter.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         guard left.count == right.count else { return false }
-        func values(_ headers: HTTPHeaders) -> [String: [String]] {
-            Dictionary(grouping: headers.fields) { $0.name.asciiLowercased }.mapValues { $0.map(\.value) }
+        func values(_ headers: HTTPHeaders) -> [ExactText: [ExactText]] {
+            Dictionary(grouping: headers.fields) { ExactText($0.name.asciiLowercased) }.mapValues { $0.map { ExactText($0.value) } }
         }
         return values(left) == values(right)
+    }
+}
+
+extension HTTPHeaders.Field {
+    /// Checks whether both have the same bytes.
+    public static func == (left: HTTPHeaders.Field, right: HTTPHeaders.Field) -> Bool {
+        left.name.isExactly(right.name) && left.value.isExactly(right.value)
+    }
+
+    /// Adds the bytes to a hasher.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(ExactText(name))
+        hasher.combine(ExactText(value))
     }
 }
 
@@ -158,44 +171,24 @@ extension HTTPHeaders: RedactedValue {
     public var description: String { "[\(Redactor(secrets).redacted(self))]" }
 }
 
-extension StringProtocol {
-    /// This string with its ASCII letters in lower case, and all other bytes unchanged.
-    var asciiLowercased: String { String(decoding: utf8.lazy.map(\.asciiLowercased), as: UTF8.self) }
-
-    /// Compares as HTTP compares names: ASCII letters case-insensitively, all other bytes exactly.
-    package func equalsIgnoringCase(_ other: String) -> Bool {
-        guard utf8.count == other.utf8.count else { return false }
-        // Every request looks up a dozen names. On the bytes in memory this takes a fifth of the time that it takes on two `UTF8View`s.
-        let isEqual = utf8.withContiguousStorageIfAvailable { left in
-            other.utf8.withContiguousStorageIfAvailable { right in
-                left.indices.allSatisfy { left[$0].asciiLowercased == right[$0].asciiLowercased }
-            }
-        }
-        return (isEqual ?? nil) ?? utf8.elementsEqual(other.utf8) { $0.asciiLowercased == $1.asciiLowercased }
-    }
-}
-
-extension UInt8 {
-    fileprivate var asciiLowercased: UInt8 { self >= 65 && self <= 90 ? self | 32 : self }
-}
-
 extension HTTPHeaders {
     /// The media type of the content, in lower case and without parameters; `nil` without a Content-Type.
     var mediaType: String? {
-        let type = values(for: HeaderName.contentType).first.map { HeaderFieldValue.withoutParameters($0).lowercased() } ?? ""
+        let type = values(for: HeaderName.contentType).first.map { HeaderFieldValue.withoutParameters($0).asciiLowercased } ?? ""
         return type.isEmpty ? nil : type
     }
 
     /// The character set of the content, in lower case; `nil` if the Content-Type names none.
     var charset: String? {
         let parameters = values(for: HeaderName.contentType).first.map { HeaderFieldValue.parameters($0) } ?? []
-        return parameters.first { $0.name == "charset" }?.value.lowercased()
+        return parameters.first { $0.name == "charset" }?.value.asciiLowercased
     }
 
     /// A Boolean value that indicates whether the media type is one of JSON: `application/json`, `text/json`, or a type that ends in
     /// `+json` (RFC 6839).
     var isJSON: Bool {
         guard let type = mediaType else { return false }
-        return type == "application/json" || type == "text/json" || (type.contains("/") && type.hasSuffix("+json"))
+        let isOther = type.utf8.contains(UInt8(ascii: "/")) && type.endsExactly(with: "+json")
+        return type == "application/json" || type == "text/json" || isOther
     }
 }

@@ -38,7 +38,7 @@ package struct HeaderFieldValue {
         while reader.take(semicolon) {
             let name = reader.word { $0 == equals || $0 == semicolon }
             guard reader.take(equals) else { continue }
-            parameters.append((name.lowercased(), reader.value { $0 == semicolon }))
+            parameters.append((name.asciiLowercased, reader.value { $0 == semicolon }))
             reader.skip { $0 != semicolon }
         }
         return parameters
@@ -113,7 +113,7 @@ package struct HeaderFieldValue {
         skipSpace()
         guard take(Self.quote) else {
             let word = word(upTo: isDelimiter)
-            return keepsEscapes ? word.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\") : word
+            return keepsEscapes ? String(decoding: word.utf8.flatMap { $0 == Self.backslash ? [$0, $0] : [$0] }, as: UTF8.self) : word
         }
         var text: [UInt8] = []
         while let byte = rest.popFirst(), byte != Self.quote {

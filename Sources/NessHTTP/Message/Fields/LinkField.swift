@@ -34,13 +34,13 @@ struct WebLink: Sendable, Equatable {
         var hasRelation = false
         reader.skipSpace()
         while reader.take(HeaderFieldValue.semicolon) {
-            let name = reader.word { $0 == HeaderFieldValue.equals || isEnd($0) }.lowercased()
+            let name = reader.word { $0 == HeaderFieldValue.equals || isEnd($0) }.asciiLowercased
             let value = reader.take(HeaderFieldValue.equals) ? reader.value(upTo: isEnd) : ""
             reader.skip { !isEnd($0) }
             switch name {
             case "rel" where !hasRelation:
                 hasRelation = true
-                relations = value.split { $0 == " " || $0 == "\t" }.map { $0.lowercased() }
+                relations = value.utf8.split(whereSeparator: HeaderFieldValue.isSpace).map { Substring($0).asciiLowercased }
             case "anchor" where anchor == nil: anchor = value
             default: break
             }
@@ -61,9 +61,9 @@ extension HTTPResponse {
 
     /// Returns the first link with a relation type that leads from this response.
     func link(relation: String) -> WebLink? {
-        let relation = relation.lowercased()
+        let relation = relation.asciiLowercased
         return headers.values(for: "Link").lazy.flatMap { WebLink.links(in: $0) }.first { link in
-            guard link.relations.contains(relation) else { return false }
+            guard link.relations.contains(where: { $0.isExactly(relation) }) else { return false }
             guard let anchor = link.anchor else { return true }
             guard let source = anchor.isEmpty ? url : HTTPResponse.resolve(anchor, against: url) else { return false }
             return ParsedURL(source).normalized == ParsedURL(url).normalized

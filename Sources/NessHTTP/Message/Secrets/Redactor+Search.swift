@@ -128,7 +128,7 @@ extension Redactor {
 
     // MARK: bytes
 
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+    static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
     /// Checks whether a byte may occur in a name.
     private static func isName(_ byte: UInt8) -> Bool {

@@ -34,8 +34,8 @@ package struct Redactor {
             guard let body = request.body?.data?.prefix(Self.searchedLength) else { continue }
             let type = request.sentHeaders[HeaderName.contentType]
             if Self.hasParts(body, type) {
-                for part in String(decoding: body, as: UTF8.self).components(separatedBy: "\r\n--") {
-                    let halves = part.components(separatedBy: "\r\n\r\n")
+                for part in Array(body).split(separator: Array("\r\n--".utf8)) {
+                    let halves = part.split(separator: Array("\r\n\r\n".utf8), maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }
                     let name = HeaderFieldValue.parameters(halves[0]).first { $0.name == "name" }?.value ?? ""
                     if halves.count > 1, reader.isSecret(name, isQuery: true) { values.insert(halves[1]) }
                 }
@@ -104,41 +104,57 @@ package struct Redactor {
         // White space and a byte order mark may come first.
         guard let first = text.utf8.first(where: { $0 > 0x20 && $0 < 0x80 }), "{[\"".utf8.contains(first) else { return nil }
         let bytes = Array(text.utf8)
-        guard let (scalars, end) = JSONReader.scalars(of: bytes) else { return nil }
+        guard let scalars = JSONReader.scalars(of: bytes) else { return nil }
         var output: [UInt8] = []
         var copiedEnd = 0
-        var isNameSecret = false
-        var key = ""
+        var secretObjects = secretObjects(scalars, isQuery)[...]
+        /// The end of the secret objects so far. Objects within them count.
+        var secretEnd = 0
         func replace(_ range: Range<Int>, with text: String) {
             output += bytes[copiedEnd..<range.lowerBound] + JSONWriter.text(text)
             copiedEnd = range.upperBound
         }
-        for scalar in scalars {
+        for scalar in scalars.list {
             guard scalar.range.lowerBound >= copiedEnd else {
                 if scalar.value == nil { didHide(scalar.text) }
                 continue
             }
             let shown = redacted(scalar.text, isQuery: isQuery, depth: depth + 1)
             if shown != scalar.text { replace(scalar.range, with: shown) }
-            guard let value = scalar.value else {
-                // As in `{"name": "password", "value": "…"}`.
-                if ["name", "key"].contains(key) { isNameSecret = isSecret(scalar.text, isQuery: isQuery) }
-                continue
+            guard let value = scalar.value else { continue }
+            while let object = secretObjects.first, object.lowerBound < value.lowerBound {
+                secretEnd = max(secretEnd, object.upperBound)
+                secretObjects.removeFirst()
             }
-            key = scalar.text
-            if isSecret(key, isQuery: isQuery) || (isNameSecret && key == "value") { replace(value, with: Self.mark) }
+            let isSecret = isSecret(scalar.text, isQuery: isQuery)
+            if isSecret || (value.lowerBound < secretEnd && scalar.text.equalsIgnoringCase("value")) { replace(value, with: Self.mark) }
         }
-        output += bytes[..<(end ?? bytes.count)].dropFirst(copiedEnd)
-        return (String(decoding: output, as: UTF8.self), end != nil)
+        output += bytes[..<(scalars.end ?? bytes.count)].dropFirst(copiedEnd)
+        return (String(decoding: output, as: UTF8.self), scalars.end != nil)
+    }
+
+    /// Finds the objects whose `value` is secret by the name in another member, as in `{"value": "…", "name": "password"}`, in order. If the
+    /// JSON is cut off, an object without its end may still get such a name.
+    private func secretObjects(_ scalars: JSONScalars, _ isQuery: Bool) -> [Range<Int>] {
+        var isSecret = [Bool?](repeating: nil, count: scalars.objects.count)
+        var key: JSONScalars.Item?
+        for scalar in scalars.list {
+            if scalar.value != nil {
+                key = scalar
+            } else if let key, let object = key.object, ["name", "key"].contains(where: key.text.equalsIgnoringCase) {
+                isSecret[object] = isSecret[object] == true || self.isSecret(scalar.text, isQuery: isQuery)
+            }
+        }
+        return zip(scalars.objects, isSecret).filter { $1 ?? ($0.end == nil) }.map { object, _ in object.start..<(object.end ?? .max) }
     }
 
     /// Checks whether a string is a credential as in an `Authorization` field: a scheme and one token (RFC 9110, 11.4).
     private static func isCredential(_ text: String) -> Bool {
-        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard words.count == 2, words[1].count >= 6 else { return false }
-        switch words[0].lowercased() {
+        switch Substring(words[0]).asciiLowercased {
         case "bearer": return true
-        case "basic": return Data(base64Encoded: String(words[1]))?.contains(UInt8(ascii: ":")) == true
+        case "basic": return Data(base64Encoded: String(Substring(words[1])))?.contains(UInt8(ascii: ":")) == true
         default: return false
         }
     }
@@ -237,7 +253,7 @@ package struct Redactor {
         }
         let isCut = body.count > limit
         let isForm =
-            contentType?.lowercased().contains("x-www-form-urlencoded") == true
+            contentType?.asciiLowercased.utf8.contains("x-www-form-urlencoded".utf8) == true
             && !text.utf8.contains { $0 <= 0x20 || "\"'\\{}".utf8.contains($0) }
         if !isForm, let json = json(text) { return Excerpt(text: json.text, isCut: isCut || json.isCut) }
         if !isForm, holdsSecret(text, byAnyName: true) {
@@ -265,9 +281,9 @@ package struct Redactor {
 
     /// Checks whether a body has several parts, by its type or, if the type does not say so, by its content.
     package static func hasParts(_ body: Data, _ contentType: String?) -> Bool {
-        if contentType?.lowercased().hasPrefix("multipart/") == true { return true }
-        let start = String(decoding: body.prefix(1_024), as: UTF8.self)
-        return start.drop { $0.isWhitespace }.hasPrefix("--") && start.lowercased().contains("content-disposition:")
+        if contentType?.asciiLowercased.startsExactly(with: "multipart/") == true { return true }
+        let start = body.prefix(1_024).map(\.asciiLowercased)
+        return start.drop(while: isSpace).starts(with: "--".utf8) && start.contains("content-disposition:".utf8)
     }
 }
 

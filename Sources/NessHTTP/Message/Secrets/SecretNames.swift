@@ -1,7 +1,8 @@
 /// The names whose values are secret: see `Ness.Configuration.secretNames`. Names can be added and removed. They compare
 /// case-insensitively.
 package struct SecretNames: Sendable, Hashable {
-    /// The added names (true) and the removed names (false).
+    /// The added names (true) and the removed names (false). A key compares as a string, not by bytes, so
+    /// that a name is hidden in each normalization.
     private var decisions: [String: Bool] = [:]
 
     /// The header fields that cannot be removed, because they contain only credentials.

@@ -24,17 +24,18 @@ struct SecretValues {
     /// Adds the value of a header field: the credential without its scheme, the user and the password of Basic, or each cookie.
     mutating func insert(_ field: HTTPHeaders.Field) {
         if field.name.equalsIgnoringCase(HeaderName.cookie) {
-            for cookie in field.value.split(separator: ";") {
-                insert(cookie.drop { $0 != "=" }.dropFirst().trimmingCharacters(in: CharacterSet(charactersIn: " \"")))
+            for cookie in field.value.utf8.split(separator: UInt8(ascii: ";")) {
+                let value = Substring(cookie.drop { $0 != UInt8(ascii: "=") }.dropFirst())
+                insert(value.trimmingCharacters(in: CharacterSet(charactersIn: " \"")))
             }
             return
         }
-        let words = field.value.split(separator: " ", maxSplits: 1)
-        insert(String(words.last ?? ""))
-        guard words.count == 2, words[0].lowercased() == "basic", let data = Data(base64Encoded: String(words[1])) else { return }
+        let words = field.value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { String(Substring($0)) }
+        insert(words.last ?? "")
+        guard words.count == 2, words[0].equalsIgnoringCase("basic"), let data = Data(base64Encoded: words[1]) else { return }
         let user = String(decoding: data, as: UTF8.self)
         insert(user)
-        insert(String(user.drop { $0 != ":" }.dropFirst()))
+        insert(String(Substring(user.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst())))
     }
 
     /// Returns a string with a mark in the place of each value.

@@ -38,15 +38,15 @@ package struct ParsedURL: Sendable {
     package var scheme: String {
         switch form {
         case .common(let common): common.scheme
-        case .other(let parts): parts.scheme?.lowercased() ?? ""
+        case .other(let parts): parts.scheme?.asciiLowercased ?? ""
         }
     }
 
-    /// The host, in lower case and decoded; empty if there is none.
+    /// The host, decoded and with its ASCII letters in lower case; empty if there is none.
     package var host: String {
         switch form {
         case .common(let common): slice(common.host)
-        case .other(let parts): (parts.host ?? parts.percentEncodedHost ?? "").lowercased()
+        case .other(let parts): (parts.host ?? parts.percentEncodedHost ?? "").asciiLowercased
         }
     }
 
@@ -71,7 +71,9 @@ package struct ParsedURL: Sendable {
     /// The path up to its last slash, without the slash. `/` for the top (RFC 6265, 5.1.4).
     package var folder: String {
         let path = path
-        guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return "/" }
+        guard path.utf8.first == UInt8(ascii: "/"), let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else {
+            return "/"
+        }
         return String(path[..<slash])
     }
 
@@ -106,6 +108,15 @@ package struct ParsedURL: Sendable {
         let host: String
         let port: Int?
 
+        package static func == (left: Origin, right: Origin) -> Bool {
+            left.port == right.port && left.host.isExactly(right.host) && left.scheme.isExactly(right.scheme)
+        }
+
+        package func hash(into hasher: inout Hasher) {
+            hasher.combine(ExactText(host))
+            hasher.combine(port)
+        }
+
         /// The origin in one line, with its port.
         package var description: String { "\(scheme)://\(host.oneLine):\(port ?? 0)" }
     }
@@ -123,8 +134,8 @@ package struct ParsedURL: Sendable {
             let authorityEnd = hasDefaultPort ? common.host.upperBound : common.path.lowerBound
             return slice(0..<authorityEnd) + target
         case .other(var parts):
-            parts.scheme = parts.scheme?.lowercased()
-            parts.percentEncodedHost = parts.percentEncodedHost?.lowercased()
+            parts.scheme = parts.scheme?.asciiLowercased
+            parts.percentEncodedHost = parts.percentEncodedHost?.asciiLowercased
             if parts.port == Self.defaultPort(of: scheme) { parts.port = nil }
             parts.fragment = nil
             if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
@@ -142,8 +153,8 @@ package struct ParsedURL: Sendable {
         let path = other.path
         if Self.hasDotSegments(path) { return false }
         var folder = self.path
-        if !folder.hasSuffix("/") { folder += "/" }
-        return path + "/" == folder || path.hasPrefix(folder)
+        if folder.utf8.last != UInt8(ascii: "/") { folder += "/" }
+        return (path + "/").isExactly(folder) || path.startsExactly(with: folder)
     }
 
     /// Returns true if a path has a dot segment when its escapes are read, backslashes count as slashes, or parameters (`..;a`) are left
@@ -238,6 +249,22 @@ private struct CommonURL: Sendable {
             true
         default: false
         }
+    }
+}
+
+extension ParsedURL {
+    /// Returns true if a host is an IP address, which has no parent domain.
+    ///
+    /// A URL's host is an address of IPv4 if its last label is a number, decimal, octal or hexadecimal (WHATWG URL Standard, "ends in a
+    /// number checker"): `127.0.0.1`, `127.0.0.0x1`, `2130706433`.
+    static func isAddress(host: String) -> Bool {
+        if host.utf8.contains(UInt8(ascii: ":")) { return true }
+        var labels = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
+        guard let label = labels.last, !label.isEmpty else { return true }
+        // Digits beyond ASCII count, because a resolver may map them to those of ASCII.
+        if Substring(label).unicodeScalars.allSatisfy({ $0.properties.numericType != nil }) { return true }
+        return Substring(label.prefix(2)).equalsIgnoringCase("0x") && label.dropFirst(2).allSatisfy { $0.hexDigitValue != nil }
     }
 }
 

@@ -10,8 +10,12 @@ enum CurlError {
     ///   - isSent: True if the request was sent on the connection that failed.
     ///   - wasSentBefore: True if the request was sent on an earlier connection.
     static func map(_ code: Int32, _ text: String, isSent: Bool, wasSentBefore: Bool) -> TransportError {
+        // Later versions have a separate code for a line beyond the limit.
+        if isSent, let failure = code == 100 ? HTTPHeaders.tooLong("header") : LibcurlText.tooLong(text.isEmpty ? self.text(code) : text) {
+            return failure
+        }
         // An address of a proxy may contain credentials, and libcurl quotes one that it cannot read.
-        let quotesProxy = text.lowercased().contains("proxy") && text.contains("@")
+        let quotesProxy = text.asciiLowercased.utf8.contains("proxy".utf8) && text.utf8.contains(UInt8(ascii: "@"))
         let reason = text.isEmpty || quotesProxy ? self.text(code) : text
         var failure = LibcurlText.error(
             reason, kind(code), tlsFailure: tlsFailure(code), otherwise: isTLS(code) ? .tls : .connectionLost)

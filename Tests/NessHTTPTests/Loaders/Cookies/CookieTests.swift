@@ -42,8 +42,8 @@ import Testing
     func scope(attribute: String, from: String, goesTo: String, not: String) throws {
         let cookie = try #require(try cookie("a=b; " + attribute, from: from))
         let (inside, outside) = (try #require(URL(string: goesTo)), try #require(URL(string: not)))
-        #expect(cookie.applies(to: inside, now: Self.start))
-        #expect(!cookie.applies(to: outside, now: Self.start))
+        #expect(cookie.applies(to: ParsedURL(inside), now: Self.start))
+        #expect(!cookie.applies(to: ParsedURL(outside), now: Self.start))
     }
 
     @Test(
@@ -90,10 +90,10 @@ import Testing
         set("x=4; Path=/", url)
         #expect(jar.header(for: url) == "y=2; x=4; z=3")
         #expect(jar.header(for: url, besides: "z=own; n=1") == "z=own; n=1; y=2; x=4")
-        for number in 0..<60 { set("n\(number)=1; Path=/", url) }
-        #expect(jar.cookies.count == 50 && jar.cookies.last?.name == "n59" && !jar.cookies.contains { $0.name == "x" })
-        for number in 0..<3_100 { set("a=1", try #require(URL(string: "https://h\(number).test/"))) }
-        #expect(jar.cookies.count == 3_000)
+        for number in 0..<190 { set("n\(number)=1; Path=/", url) }
+        #expect(jar.cookies.count == 180 && jar.cookies.last?.name == "n189" && !jar.cookies.contains { $0.name == "x" })
+        for number in 0..<3_200 { set("a=1", try #require(URL(string: "https://h\(number).test/"))) }
+        #expect((3_000...3_300).contains(jar.cookies.count))
     }
 
     @Test("a manager with a jar returns the servers' cookies; redirects set and send their own, and no other origin's", .covers("ABS-26"))

@@ -1,0 +1,116 @@
+import Foundation
+import NessLock
+import NessTesting
+import TestSupport
+import Testing
+
+@testable import NessHTTP
+
+/// The number of cookies in a jar, and the work that finding them takes.
+@Suite(.inTurn(.withoutSockets)) struct CookieLimitTests {
+    private static let start = Date(timeIntervalSince1970: 784_111_777)
+
+    private func jar() -> CookieJar { CookieJar(now: { Self.start }) }
+
+    private func set(_ fields: [String], in jar: CookieJar, from url: String = "https://a.example.com/") throws {
+        var headers = HTTPHeaders()
+        for field in fields { headers.add(field, for: "Set-Cookie") }
+        jar.store(from: headers, url: try #require(URL(string: url)))
+    }
+
+    @Test("one response with thousands of cookies costs a few visits of each", arguments: ["https", "http"])
+    func manyInOne(scheme: String) throws {
+        let jar = jar()
+        try set(["secure=1; Secure"], in: jar)
+        try set((0..<3_000).map { "n\($0)=1; Path=/\($0 % 7)" }, in: jar, from: "\(scheme)://a.example.com/")
+        #expect(jar.cookies.count == 180)
+        #expect(jar.cookies.contains { $0.name == "n2999" } && !jar.cookies.contains { $0.name == "n100" })
+        #expect(jar.cookies.contains { $0.name == "secure" })
+        #expect(jar.visitCount <= 3_100)
+    }
+
+    @Test("a file of many cookies, for one site or for many, is read with a few visits of each", arguments: [1, 20_000])
+    func manyInFile(siteCount: Int) async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "jar"), end = Self.start + 1_000
+            let cookies = (0..<20_000).compactMap { number in
+                Cookie(name: "n\(number)", value: "1", domain: "h\(number % siteCount).test", expires: end)
+            }
+            try JSONEncoder().encode(cookies).write(to: file)
+            let jar = CookieJar(contentsOf: file, now: { Self.start })
+            #expect(jar.cookies.count == (siteCount == 1 ? 180 : 3_000))
+            #expect(jar.cookies.last?.name == "n19999")
+            #expect(jar.visitCount <= 20_000)
+        }
+    }
+
+    @Test("cookies that are set one by one are reduced now and then, not each time")
+    func oneByOne() throws {
+        let jar = jar()
+        for number in 0..<10_000 { jar.insert(try #require(Cookie(name: "a", value: "1", domain: "h\(number).test"))) }
+        #expect((3_000...3_300).contains(jar.cookies.count))
+        #expect(jar.visitCount <= 10_000 / 300 * 3_400)
+    }
+
+    @Test("a request visits the cookies of its site only")
+    func lookUp() throws {
+        let jar = jar()
+        for number in 0..<1_000 { try set(["a=1"], in: jar, from: "https://h\(number).test/") }
+        try set(["b=1; Domain=example.com"], in: jar)
+        let before = jar.visitCount
+        #expect(jar.header(for: try #require(URL(string: "https://x.example.com/"))) == "b=1")
+        #expect(jar.visitCount == before + 1)
+    }
+
+    @Test("the hosts of one site, however many, displace no cookie of another site")
+    func manyHosts() throws {
+        let jar = jar()
+        for number in 0..<100 { try set(["id=1"], in: jar, from: "https://h\(number).test/") }
+        for number in 0..<5_000 {
+            try set(["a\(number % 60)=1"], in: jar, from: "https://a\(number).b.c.d.example.com/")
+            try set(
+                ["b\(number % 60)=1; Domain=\(number % 2 == 0 ? "b.c.d" : "d").example.com"], in: jar, from: "https://x.b.c.d.example.com/")
+        }
+        #expect(jar.cookies.count { $0.domain.hasSuffix("example.com") } == 180)
+        #expect(jar.cookies.count { $0.domain.hasSuffix(".test") } == 100)
+    }
+
+    @Test("customers of one provider are separate sites: none sets a cookie for another, or displaces one")
+    func customers() throws {
+        let jar = jar()
+        try set(["id=1"], in: jar, from: "https://me.s3.amazonaws.com/")
+        try set((0..<200).map { "a\($0)=1" }, in: jar, from: "https://evil.s3.amazonaws.com/")
+        try set(["wide=1; Domain=amazonaws.com"], in: jar, from: "https://evil.s3.amazonaws.com/")
+        #expect(jar.header(for: try #require(URL(string: "https://me.s3.amazonaws.com/"))) == "id=1")
+        #expect(jar.cookies.count == 181)
+    }
+
+    @Test("expired cookies go first, then those without Secure, then the others; in each group the one unused for the longest time")
+    func order() throws {
+        let time = Lock(Self.start), jar = CookieJar(now: { time.withLock { $0 } })
+        try set((0..<178).map { "s\($0)=1; Secure; Path=/s\($0)" }, in: jar)
+        try set(["plain=1; Path=/p"], in: jar)
+        try set(["short=1; Secure; Max-Age=10"], in: jar)
+        #expect(jar.cookies.count == 180)
+        time.withLock { $0 += 10 }
+        try set(["a=1; Secure"], in: jar)
+        #expect(jar.cookies.map(\.name).contains("plain") && jar.cookies.count == 180)
+        try set(["b=1; Secure"], in: jar)
+        #expect(!jar.cookies.map(\.name).contains("plain") && jar.cookies.map(\.name).contains("s0"))
+        // A request with the first cookie makes it the latest.
+        _ = jar.header(for: try #require(URL(string: "https://a.example.com/s0")))
+        try set(["c=1; Secure"], in: jar)
+        #expect(jar.cookies.map(\.name).contains("s0") && !jar.cookies.map(\.name).contains("s1"))
+        // Setting a cookie again is a use, too.
+        try set(["s2=2; Secure; Path=/s2", "d=1; Secure"], in: jar)
+        #expect(jar.cookies.map(\.name).contains("s2") && !jar.cookies.map(\.name).contains("s3"))
+    }
+
+    @Test("no number of http responses, from any number of hosts, displaces a secure cookie")
+    func secureStays() throws {
+        let jar = jar()
+        for number in 0..<3_000 { try set(["id=1; Secure"], in: jar, from: "https://h\(number).test/") }
+        for number in 0..<1_000 { try set(["n=1"], in: jar, from: "http://n\(number).test/") }
+        #expect(jar.cookies.count { $0.isSecure } == 3_000)
+    }
+}
