@@ -119,7 +119,7 @@ extension TypedRequest: RedactedValue {
     /// The method and the URL with its parameters, without the values that are secret by `Ness.Configuration.secretNames`.
     public var description: String {
         let query = urlQuery?.encoded ?? ""
-        let parameters = query.isEmpty ? "" : (url.contains("?") ? "&" : "?") + query
+        let parameters = query.isEmpty ? "" : (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query
         return "\(httpMethod.rawValue.oneLine) \(Redactor().redacted(urlText: url + parameters))"
     }
 }

@@ -126,6 +126,7 @@ extension CookieJar {
     /// - Throws: An error of the file system.
     public func write(to file: URL) throws {
         let data = try JSONEncoder().encode(cookies.filter { $0.expires != nil })
+        removeLeftovers(of: file)
         // A new name for each call, so that two at the same moment do not write to one file.
         let part = file.path + ".\(UUID().uuidString)"
         do {
@@ -134,6 +135,20 @@ extension CookieJar {
         } catch {
             unlink(part)
             throw error
+        }
+    }
+
+    /// Removes the files that killed processes left behind in the middle of a write. A write takes milliseconds: a file of more than an hour
+    /// belongs to no process that still writes.
+    private func removeLeftovers(of file: URL) {
+        let folder = file.deletingLastPathComponent(), start = file.lastPathComponent + "."
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where name.startsExactly(with: start) {
+            let path = folder.appendingPathComponent(name, isDirectory: false).path
+            guard UUID(uuidString: String(name.utf8.dropFirst(start.utf8.count)) ?? "") != nil,
+                let written = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date,
+                written < Date(timeIntervalSinceNow: -3_600)
+            else { continue }
+            unlink(path)
         }
     }
 }

@@ -136,4 +136,18 @@ import FoundationNetworking
         dump([cookie], to: &dumped)
         for text in ["\(cookie)", String(reflecting: cookie), "\([cookie])", dumped] { #expect(!text.contains("hunter2")) }
     }
+
+    @Test("a write removes the files that killed processes left behind, and no other file") func leftovers() async throws {
+        try await withFolder { folder in
+            let file = folder.appending(path: "jar"), names = ["jar.\(UUID())", "jar.\(UUID())", "jar.notes", "other.\(UUID())"]
+            for name in names {
+                let path = folder.appending(path: name).path
+                #expect(FileManager.default.createFile(atPath: path, contents: Data()))
+                // The second one may be in use.
+                if name != names[1] { try FileManager.default.setAttributes([.modificationDate: Date.distantPast], ofItemAtPath: path) }
+            }
+            try CookieJar().write(to: file)
+            #expect(Set(folder.entries) == Set(["jar"] + names.dropFirst()))
+        }
+    }
 }
