@@ -27,7 +27,8 @@ extension Call {
     /// - Returns: The value of the operation.
     /// - Throws: The error of the operation; `NessError.timedOut` at the deadline.
     func untilDeadline<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        if deadlineEnd == nil { return try await operation() }
+        // After the deadline the work that a loader repeats has no further time.
+        guard let end = deadlineEnd, clock.elapsed() < end else { return try await operation() }
         defer { state.withLock { $0.abandonAtDeadline = nil } }
         return try await AbandonableWork.run(
             stoppedBy: { stop in
