@@ -4,5 +4,6 @@ private func showAlert(_ error: any Error) {}
     var title = ""
     var user: Promise<User> { stub() }
     var request: Promise<User> { stub() }
+    var search: AnyPromise?
 // The examples
 }

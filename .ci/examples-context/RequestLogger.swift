@@ -1,1 +1,2 @@
 private func log(_ level: RequestLogger.Level, _ text: String) {}
+private enum TraceID: RequestOptionKey { static let defaultValue: String? = nil }

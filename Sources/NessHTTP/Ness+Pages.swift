@@ -14,7 +14,7 @@ extension Ness {
     public func pages(
         of request: RequestBuilder, next: NextPage<DataResult>, with retryControl: (any RetryControl)? = nil
     ) -> Pages<DataResult> {
-        Pages(PageRequests(first: request.validate(statusCodes: 200..<300), send: { $0.dataRequest(with: retryControl) }, next: next))
+        Pages(first: request.validate(statusCodes: 200..<300), next: next) { $0.dataRequest(with: retryControl) }
     }
 
     /// Sends a request and those of the pages that follow, and decodes each response as JSON.
@@ -27,7 +27,7 @@ extension Ness {
     public func pages<Page: Decodable & Sendable>(
         of request: RequestBuilder, decoding type: Page.Type, next: NextPage<Page>, with retryControl: (any RetryControl)? = nil
     ) -> Pages<Page> {
-        Pages(PageRequests(first: request, send: { $0.dataRequest(decoding: type, with: retryControl) }, next: next))
+        Pages(first: request, next: next) { $0.dataRequest(decoding: type, with: retryControl) }
     }
 
     /// Sends a request and those of the pages that follow, as a closure makes them from each page.

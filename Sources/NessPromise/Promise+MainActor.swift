@@ -88,16 +88,19 @@ extension Promise {
 
     /// Runs a closure on the main actor exactly once, after a value and after an error, and passes the outcome on.
     /// - Parameters:
+    ///   - ignoringDrops: True to leave out drops and canceled tasks. The closure still runs after a `drop(becauseOf:)`.
     ///   - body: Takes the value and the error, one of which is `nil`. An error that it throws replaces the outcome.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @_disfavoredOverload
     public final func finally(
-        onMain body: @escaping @MainActor @Sendable (Value?, (any Error)?) throws -> Void,
+        ignoringDrops: Bool = false, onMain body: @escaping @MainActor @Sendable (Value?, (any Error)?) throws -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-        finally(on: mainQueue, { value, error in try MainActor.assumeIsolated { try body(value, error) } }, file: file, line: line)
+        finally(
+            on: mainQueue, ignoringDrops: ignoringDrops, { value, error in try MainActor.assumeIsolated { try body(value, error) } },
+            file: file, line: line)
     }
 
     /// Runs a closure on the main actor exactly once, after a value and after an error, and passes the outcome on. The closure does not
@@ -106,16 +109,27 @@ extension Promise {
     /// ```swift
     /// request.then(onMain: { show($0) }).finally(onMain: { spinner.stop() })
     /// ```
+    ///
+    /// The closure of a dropped promise runs later, when its successor may have started. With `ignoringDrops`, the old promise does not
+    /// stop the spinner of the new one:
+    ///
+    /// ```swift
+    /// spinner.isHidden = false
+    /// search?.drop()
+    /// search = request.then(onMain: { show($0) }).finally(ignoringDrops: true, onMain: { spinner.stop() })
+    /// ```
     /// - Parameters:
+    ///   - ignoringDrops: True to leave out drops and canceled tasks. The closure still runs after a `drop(becauseOf:)`.
     ///   - body: An error that it throws replaces the outcome.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @_disfavoredOverload
     public final func finally(
-        onMain body: @escaping @MainActor @Sendable () throws -> Void,
+        ignoringDrops: Bool = false, onMain body: @escaping @MainActor @Sendable () throws -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-        finally(on: mainQueue, { try MainActor.assumeIsolated { try body() } }, file: file, line: line)
+        finally(
+            on: mainQueue, ignoringDrops: ignoringDrops, { try MainActor.assumeIsolated { try body() } }, file: file, line: line)
     }
 }

@@ -160,6 +160,46 @@ extension Promise {
         }
     }
 
+    /// Runs a closure exactly once, after a value and after an error, but not after a drop, and passes the outcome on.
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - ignoringDrops: True to leave out drops and canceled tasks. The closure still runs after a `drop(becauseOf:)`.
+    ///   - body: Takes the value and the error, one of which is `nil`. An error that it throws replaces the outcome.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise with the same value or error as this one.
+    @discardableResult @inlinable
+    public final func finally(
+        on context: some HandlerContext = .default, ignoringDrops: Bool,
+        _ body: @escaping @Sendable (Value?, (any Error)?) throws -> Void, file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Value> {
+        finally(
+            on: context,
+            { value, error in
+                if !ignoringDrops || error.map(AnyPromise.isDrop) != true { try body(value, error) }
+            }, file: file, line: line)
+    }
+
+    /// Runs a closure exactly once, after a value and after an error, but not after a drop, and passes the outcome on. The closure does
+    /// not see the outcome.
+    /// - Parameters:
+    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - ignoringDrops: True to leave out drops and canceled tasks. The closure still runs after a `drop(becauseOf:)`.
+    ///   - body: An error that it throws replaces the outcome.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise with the same value or error as this one.
+    @discardableResult @inlinable
+    public final func finally(
+        on context: some HandlerContext = .default, ignoringDrops: Bool, _ body: @escaping @Sendable () throws -> Void,
+        file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Value> {
+        step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
+            if !ignoringDrops || error.map(AnyPromise.isDrop) != true { try body() }
+            child.pass(error, parent.stored, runner)
+        }
+    }
+
     /// Adds a handler to this promise. An error that `body` throws becomes the error of the returned promise.
     @inlinable
     final func step<NewValue: Sendable>(

@@ -126,6 +126,58 @@ import Testing
         _ = resolver
     }
 
+    @Test("finally(ignoringDrops:) runs after values, failures and the reasons of drops, but neither after drops nor after cancellations")
+    func finallyIgnoringDrops() async {
+        let ran = Log<String>()
+        func watch(_ promise: Promise<Int>, ignoringDrops: Bool = true) async {
+            _ = await promise.finally(ignoringDrops: ignoringDrops) { ran.add("plain") }.settled
+            _ = await promise.finally(ignoringDrops: ignoringDrops) { value, error in ran.add("\(value ?? 0) \(error == nil)") }.settled
+            _ = await promise.finally(ignoringDrops: ignoringDrops, onMain: { ran.add("main") }).settled
+            _ = await promise.finally(ignoringDrops: ignoringDrops, onMain: { value, error in ran.add("main \(error == nil)") }).settled
+        }
+        let (dropped, droppedResolver) = Promise<Int>.pending()
+        dropped.drop()
+        await watch(dropped)
+        await watch(.rejected(CancellationError()))
+        #expect(ran.entries.isEmpty)
+        await watch(dropped, ignoringDrops: false)
+        await watch(.rejected(Failure()))
+        let (left, leftResolver) = Promise<Int>.pending()
+        left.drop(becauseOf: Failure())
+        await watch(left)
+        let failed = ["plain", "0 false", "main", "main false"]
+        #expect(ran.entries == failed + failed + failed)
+        await watch(.resolved(7))
+        #expect(ran.entries.dropFirst(12) == ["plain", "7 true", "main", "main true"])
+        _ = (droppedResolver, leftResolver)
+    }
+
+    @Test(
+        "a search that another one replaces does not stop the spinner of its successor",
+        arguments: [true, false])
+    @MainActor func replacedSearch(hasArrived: Bool) async throws {
+        @MainActor final class Screen {
+            var isLoading = false
+            var search: AnyPromise?
+        }
+        let screen = Screen(), (old, oldResolver) = Promise<Int>.pending(), (new, newResolver) = Promise<Int>.pending()
+        screen.isLoading = true
+        let first = old.then(onMain: { _ in }).finally(ignoringDrops: true, onMain: { screen.isLoading = false })
+        screen.search = first
+        if hasArrived { oldResolver.resolve(1) }
+        screen.search?.drop()
+        let second = new.then(onMain: { _ in }).finally(ignoringDrops: true, onMain: { screen.isLoading = false })
+        screen.search = second
+        _ = await first.settled
+        // The main queue is serial, so every handler of the old search has run after this one.
+        try await Promise.resolved(1).then(onMain: { _ in }).value
+        #expect(screen.isLoading)
+        newResolver.resolve(2)
+        try await second.value
+        #expect(!screen.isLoading)
+        _ = oldResolver
+    }
+
     @Test("allSettled gives every outcome of promises of any types, and fails only by a drop")
     func allSettled() async throws {
         let (late, resolver) = Promise<Int>.pending()

@@ -26,7 +26,8 @@ public enum JSONValue: Sendable {
     case integer(Int64)
     /// A whole number. Reading uses it only above `Int64.max`.
     case unsigned(UInt64)
-    /// A number that is not whole, or too large for 64 bits. NaN and infinity cannot be encoded.
+    /// A number that is not whole, or too large for 64 bits. NaN and infinity cannot be encoded. A whole number that was read is never of
+    /// this case: `doubleValue` and `intValue` give a number of any case.
     case number(Double)
     /// A string.
     case string(String)
@@ -36,8 +37,12 @@ public enum JSONValue: Sendable {
     case object([String: JSONValue])
 
     /// Makes a number from an integer of any type. It is exact if it fits 64 bits.
+    ///
+    /// ```swift
+    /// let info: JSONValue = ["size": JSONValue(response.body.count), "ratio": .number(0.5)]
+    /// ```
     /// - Parameter value: The integer.
-    package init(_ value: some BinaryInteger) {
+    public init(_ value: some BinaryInteger) {
         if let exact = Int64(exactly: value) {
             self = .integer(exact)
         } else if let exact = UInt64(exactly: value) {

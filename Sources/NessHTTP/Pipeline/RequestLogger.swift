@@ -38,7 +38,7 @@ public struct RequestLogger: RequestObserver {
     private let style: Style
     private let lowest: Level
     private let bodyLimit: Int
-    private let log: @Sendable (Level, String) -> Void
+    private let log: @Sendable (Level, String, HTTPRequest) -> Void
 
     /// Makes a logger.
     /// - Parameters:
@@ -48,7 +48,7 @@ public struct RequestLogger: RequestObserver {
     ///   - log: Receives one entry: one line, or several in the style `.full`. Runs off the main thread, for several requests at the same
     ///     time.
     public init(_ style: Style = .line, from level: Level = .debug, bodyLimit: Int = 4_096, log: @escaping @Sendable (String) -> Void) {
-        self.init(style, from: level, bodyLimit: bodyLimit) { _, text in log(text) }
+        self.init(style, from: level, bodyLimit: bodyLimit) { _, text, _ in log(text) }
     }
 
     /// Makes a logger whose closure gets the level of each entry.
@@ -61,27 +61,48 @@ public struct RequestLogger: RequestObserver {
     public init(
         _ style: Style = .line, from level: Level = .debug, bodyLimit: Int = 4_096, log: @escaping @Sendable (Level, String) -> Void
     ) {
+        self.init(style, from: level, bodyLimit: bodyLimit) { level, text, _ in log(level, text) }
+    }
+
+    /// Makes a logger whose closure gets the level and the request of each entry, for example to add the request's trace.
+    ///
+    /// ```swift
+    /// let traced = RequestLogger { level, text, request in
+    ///     log(level, "\(text) request=\(request.id) trace=\(request[TraceID.self] ?? "none")")
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - style: The amount of detail.
+    ///   - level: The lowest level of the entries that are logged.
+    ///   - bodyLimit: The number of characters of a body that the style `.full` shows; 0 for no bodies.
+    ///   - log: Receives the level and the text of one entry, and the request that it is about, with its options. The text and the
+    ///     description of the request contain no secrets; its URL, header fields and body may. Runs off the main thread, for several
+    ///     requests at the same time.
+    public init(
+        _ style: Style = .line, from level: Level = .debug, bodyLimit: Int = 4_096,
+        log: @escaping @Sendable (Level, String, HTTPRequest) -> Void
+    ) {
         (self.style, lowest, self.log) = (style, level, log)
         self.bodyLimit = max(0, bodyLimit)
     }
 
-    private func add(_ level: Level, _ text: @autoclosure () -> String) {
-        if level.rawValue >= lowest.rawValue { log(level, text()) }
+    private func add(_ level: Level, about request: HTTPRequest, _ text: @autoclosure () -> String) {
+        if level.rawValue >= lowest.rawValue { log(level, text(), request) }
     }
 
     /// Logs the warning, in every style.
     public func requestDidWarn(_ warning: String, about request: HTTPRequest) {
-        add(.warning, "\(request): warning: \(warning)")
+        add(.warning, about: request, "\(request): warning: \(warning)")
     }
 
     /// Logs the attempt.
     public func requestWillSend(_ request: HTTPRequest) {
         switch style {
         case .line: break
-        case .curl: add(.debug, request.curlCommand)
+        case .curl: add(.debug, about: request, request.curlCommand)
         case .full:
             let body = request.body
-            add(.debug, message("\(request)", request.sentHeaders, body ?? HTTPBody(Data()), request.redactor))
+            add(.debug, about: request, message("\(request)", request.sentHeaders, body ?? HTTPBody(Data()), request.redactor))
         }
     }
 
@@ -89,13 +110,13 @@ public struct RequestLogger: RequestObserver {
     public func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) {
         guard style == .full else { return }
         let title = "\(response.request) \u{2192} \(response.statusCode)"
-        add(.debug, message(title, response.headers, HTTPBody(response.body), response.redactor))
+        add(.debug, about: request, message(title, response.headers, HTTPBody(response.body), response.redactor))
     }
 
     /// Logs the failure, and the number and the delay of the next attempt, in every style.
     public func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
         let failure = attempt.error.map { Self.describe($0, request) } ?? "\(request) \u{2192} \(attempt.response?.statusCode ?? 0)"
-        add(.warning, "\(failure); attempt \(attempt.number + 1) follows after \(Self.seconds(delay))")
+        add(.warning, about: request, "\(failure); attempt \(attempt.number + 1) follows after \(Self.seconds(delay))")
     }
 
     /// Logs the outcome.
@@ -110,7 +131,7 @@ public struct RequestLogger: RequestObserver {
         }
         let attempts = "\(metrics.attempts) attempt\(metrics.attempts == 1 ? "" : "s")"
         let bytes = "\(metrics.bytesSent) bytes sent, \(metrics.bytesReceived) received"
-        add(level, "\(end) (\(attempts), \(Self.seconds(metrics.total)), \(bytes))")
+        add(level, about: request, "\(end) (\(attempts), \(Self.seconds(metrics.total)), \(bytes))")
     }
 
     private func message(_ title: String, _ headers: HTTPHeaders, _ body: HTTPBody, _ redactor: Redactor) -> String {

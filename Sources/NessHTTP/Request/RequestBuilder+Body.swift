@@ -6,6 +6,22 @@ extension RequestBuilder {
     /// - Parameter body: The bytes. They are sent as `application/octet-stream` unless a `Content-Type` is set.
     public func set(body: Data) -> RequestBuilder { set { HTTPBody(body) } }
 
+    /// Sets bytes of a media type as the body.
+    /// - Parameters:
+    ///   - body: The bytes.
+    ///   - contentType: The media type, such as `image/png`.
+    public func set(body: Data, contentType: String) -> RequestBuilder { set { HTTPBody(body, contentType: contentType) } }
+
+    /// Sets a string of a media type as the body, in UTF-8.
+    ///
+    /// ```swift
+    /// ness.post("users").set(body: "<user/>", contentType: "application/xml")
+    /// ```
+    /// - Parameters:
+    ///   - body: The string.
+    ///   - contentType: The media type. It is sent as written, so it names the character set where the type needs one.
+    public func set(body: String, contentType: String) -> RequestBuilder { set { HTTPBody(body, contentType: contentType) } }
+
     /// Sets a finished body.
     /// - Parameter body: The body; `nil` for none.
     public func set(body: HTTPBody?) -> RequestBuilder { with { $0.body = .success(body) } }

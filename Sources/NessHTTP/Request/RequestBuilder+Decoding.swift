@@ -69,6 +69,57 @@ extension RequestBuilder {
         valueRequest(.decoded(by: decoder), decodingErrors: errorType, with: retryControl)
     }
 
+    /// Sends a file, which is read during the upload, and decodes the response as JSON: see `dataRequest(decoding:)`.
+    /// - Parameters:
+    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
+    ///   - type: The type to decode. For an `Optional`, an empty body, as with 204, gives `nil`. For any other type it is an error.
+    ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none. Each attempt sends the whole file.
+    ///   - decoder: The decoder for value and error; `nil` for the manager's.
+    /// - Returns: A promise of the value, whose progress is that of the upload. It fails like that of `dataRequest(decoding:)`.
+    @discardableResult
+    public func uploadRequest<Value: Decodable & Sendable>(
+        forFileLocation file: URL, decoding type: Value.Type, decodingErrors errorType: (any DecodableError.Type)? = nil,
+        with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
+    ) -> RequestPromise<Value> {
+        set(body: HTTPBody(file: file))
+            .valueRequest(.decoded(type, with: decoder), .upload, decodingErrors: errorType, with: retryControl, using: decoder)
+    }
+
+    /// Sends a file, which is read during the upload, and requires a 2xx status. The content of the response does not matter.
+    /// - Parameters:
+    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
+    ///   - type: `Void.self`.
+    ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none. Each attempt sends the whole file.
+    ///   - decoder: The decoder for the error; `nil` for the manager's.
+    /// - Returns: A promise that is fulfilled when the response has arrived. It fails like that of `dataRequest(decoding:)`.
+    @discardableResult
+    public func uploadRequest(
+        forFileLocation file: URL, decoding type: Void.Type, decodingErrors errorType: (any DecodableError.Type)? = nil,
+        with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
+    ) -> RequestPromise<Void> {
+        set(body: HTTPBody(file: file)).valueRequest(.nothing, .upload, decodingErrors: errorType, with: retryControl, using: decoder)
+    }
+
+    /// Sends a file, which is read during the upload, and decodes the response with a decoder of the caller: see `dataRequest(decodedBy:)`.
+    /// - Parameters:
+    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
+    ///   - decoder: The decoder. It runs off the main thread, even for an empty body.
+    ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`.
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
+    ///     none. Each attempt sends the whole file.
+    /// - Returns: A promise of the value, whose progress is that of the upload. It fails like that of `dataRequest(decodedBy:)`.
+    @discardableResult
+    public func uploadRequest<Decoder: ResponseDecoder>(
+        forFileLocation file: URL, decodedBy decoder: Decoder, decodingErrors errorType: (any DecodableError.Type)? = nil,
+        with retryControl: (any RetryControl)? = nil
+    ) -> RequestPromise<Decoder.Decoded> where Decoder.Decoded: Sendable {
+        set(body: HTTPBody(file: file)).valueRequest(.decoded(by: decoder), .upload, decodingErrors: errorType, with: retryControl)
+    }
+
     /// Decodes the API's errors with a decoder of the caller, such as errors in XML. It applies however the request is sent: as a typed
     /// result, a download, a stream. A type that the sending method names comes first, and the manager's `decodingErrors` last.
     ///

@@ -42,13 +42,14 @@ extension RequestBuilder {
     /// Sends the request, and converts the response to a value.
     /// - Parameters:
     ///   - reading: The conversion.
+    ///   - kind: The kind of request.
     ///   - errorType: The type of the API's errors; `nil` for the manager's.
     ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
     ///     none.
     ///   - decoder: The decoder for the API's errors; `nil` for the manager's.
     func valueRequest<Value: Sendable>(
-        _ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?, with retryControl: (any RetryControl)?,
-        using decoder: JSONDecoder? = nil
+        _ reading: ResponseReading<Value>, _ kind: RequestKind = .data, decodingErrors errorType: (any DecodableError.Type)?,
+        with retryControl: (any RetryControl)?, using decoder: JSONDecoder? = nil
     ) -> RequestPromise<Value> {
         let errorType = errorType ?? (decodeError == nil ? sender.defaults.decodingErrors : nil)
         let checksJSON = checksContentType ?? sender.defaults.checksContentType
@@ -61,7 +62,7 @@ extension RequestBuilder {
         if reading.expectsJSON, checksJSON {
             builder.validators.append(JSONTypeValidator(value: "\(Value.self)", isDecoded: reading.isDecoded))
         }
-        let call = builder.makeCall(.data, retryControl) { policies in
+        let call = builder.makeCall(kind, retryControl) { policies in
             policies.parseError = errorReader(errorType, decoder)
         }
         return RequestPromise(call, by: sender, value: reading.parse)

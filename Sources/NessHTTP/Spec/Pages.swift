@@ -4,45 +4,60 @@ import Foundation
 ///
 /// The library sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and canceling its task also
 /// drops the request in flight. Each loop begins with the first page.
-public typealias Pages<Page: Sendable> = ResponseSequence<Page>
-
-/// The requests of a list's pages.
-struct PageRequests<Page: Sendable>: AsyncSequence, Sendable {
+public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
     let first: RequestBuilder
-    let send: @Sendable (RequestBuilder) -> RequestPromise<Page>
     let next: NextPage<Page>
+    let send: @Sendable (RequestBuilder) -> RequestPromise<Page>
 
     /// Makes an iterator that begins with the first page.
-    func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
+    public func makeAsyncIterator() -> ResponseSequence<Page>.Iterator {
+        var reader = Reader(pages: self)
+        return .init { try await reader.next()?.page }
+    }
+
+    /// The pages, each with its response: for the total number of items or a rate limit in its header fields, for example.
+    ///
+    /// ```swift
+    /// let pages = ness.pages(of: ness.get("users"), decoding: [User].self, next: .linkHeader)
+    /// for try await (users, response) in pages.withResponses {
+    ///     print(users.count, response.headers["X-RateLimit-Remaining"] ?? "")
+    /// }
+    /// ```
+    public var withResponses: ResponseSequence<(page: Page, response: HTTPResponse)> {
+        ResponseSequence {
+            var reader = Reader(pages: self)
+            return { try await reader.next() }
+        }
+    }
 
     /// Sends one request for each page.
-    struct Iterator: AsyncIteratorProtocol {
-        private let pages: PageRequests
+    private struct Reader {
+        private let pages: Pages
         /// The next request, or the error that ends the paging; `nil` after the last page.
         private var upcoming: Result<RequestBuilder, any Error>?
         /// The links that were followed so far. Without them, links that form a loop would be followed forever.
         private var followed: Set<String> = []
 
-        init(pages: PageRequests) {
+        init(pages: Pages) {
             self.pages = pages
             upcoming = .success(pages.first)
         }
 
         /// Sends the next request, and returns its page.
-        /// - Returns: The page; `nil` after the last page, and after an error was thrown.
+        /// - Returns: The page and its response; `nil` after the last page, and after an error was thrown.
         /// - Throws: The error of the request, or of the step to this page.
-        mutating func next() async throws -> Page? {
+        mutating func next() async throws -> (page: Page, response: HTTPResponse)? {
             guard let request = try upcoming.take()?.get() else { return nil }
             let promise = pages.send(request)
             let page = try await promise.value
-            guard let response = promise.response else { return page }
+            guard let response = promise.response else { return nil }
             // An error of the next step must not cost this page.
             do {
                 upcoming = try pages.next.find(page, response, request, &followed).map(Result.success)
             } catch {
                 upcoming = .failure(error)
             }
-            return page
+            return (page, response)
         }
     }
 }

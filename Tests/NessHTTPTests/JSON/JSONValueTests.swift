@@ -20,6 +20,17 @@ import Testing
         #expect(JSONValue(UInt8(7)) == 7)
     }
 
+    @Test("variables of any integer type stand in a literal, and `.number` of a whole number equals the integer")
+    func variables() throws {
+        let count = 3, size = UInt64.max, small = Int8(-1)
+        let value: JSONValue = [
+            "a": 1, "b": [1, 2.5, nil], "c": JSONValue(count), "d": .number(3), "e": [JSONValue(size), JSONValue(small)],
+        ]
+        #expect(value["c"] == value["d"] && value["c"] == 3 && value["d"]?.intValue == 3 && value["c"]?.doubleValue == 3)
+        let text = String(decoding: try value.encoded(), as: UTF8.self)
+        #expect(text == #"{"a":1,"b":[1,2.5,null],"c":3,"d":3,"e":[18446744073709551615,-1]}"#)
+    }
+
     @Test("a key that occurs twice in a literal does not trap: the last value counts")
     func duplicateKeyInLiteral() {
         let value: JSONValue = ["a": 1, "b": 2, "a": 3]

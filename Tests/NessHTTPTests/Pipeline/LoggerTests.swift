@@ -53,6 +53,24 @@ import Testing
         #expect(log.entries.dropFirst(expected.count).allSatisfy { $0 == .debug || $0 == .info })
     }
 
+    @Test(
+        "a log closure gets the request of each entry, with the options that the caller set",
+        arguments: [RequestLogger.Style.line, .full, .curl])
+    func request(_ style: RequestLogger.Style) async throws {
+        enum Trace: RequestOptionKey { static let defaultValue = "none" }
+        let log = Log<String>()
+        let rig = Rig {
+            $0.observers = [RequestLogger(style) { level, text, request in log.add("\(level) \(request[Trace.self]) \(request.url.path)") }]
+        }
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        let builder = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200)
+        for trace in ["a", "b"] {
+            _ = try await builder.set(option: Trace.self, to: trace).dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        }
+        #expect(log.entries.contains("warning a /x") && log.entries.contains("info a /x") && log.entries.last == "info b /x")
+        #expect(log.entries.allSatisfy { !$0.contains("none") })
+    }
+
     @Test("the full log shows a body up to the configured length", arguments: [(0, "5 bytes"), (3, "hel\u{2026}"), (5, "hello")])
     func bodyLimit(_ limit: Int, _ shown: String) async throws {
         let log = Log<String>()

@@ -211,6 +211,20 @@ import Testing
         #expect(rig.mock.received.first?.headers["content-type"] == "text/x-own")
     }
 
+    @Test("bytes and strings are sent with the media type that the caller names, and a Content-Type of the request still wins")
+    func namedType() async throws {
+        let png = try await sent { $0.set(body: Data([0x89, 0x50]), contentType: "image/png") }
+        #expect(png.body == Data([0x89, 0x50]) && png.headers.values(for: "Content-Type") == ["image/png"])
+        let xml = try await sent { $0.set(body: "<ü/>", contentType: "application/xml") }
+        #expect(xml.body == Data("<ü/>".utf8) && xml.headers.values(for: "Content-Type") == ["application/xml"])
+        let own = try await sent { $0.set(body: "a", contentType: "text/a").set(headers: ["Content-Type": "text/b"]) }
+        #expect(own.headers.values(for: "Content-Type") == ["text/b"])
+        #expect(HTTPBody("a", contentType: "text/a") == HTTPBody(Data("a".utf8), headers: ["Content-Type": "text/a"]))
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let error = await rig.ness.post("x").set(body: "a", contentType: "text/a\r\nX-B: 1").dataRequest().nessError()
+        #expect(error?.kind == .invalidRequest && rig.mock.requests.isEmpty)
+    }
+
     @Test("a value that JSON cannot represent is a typed error", .covers("BI-30")) func notANumber() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let promise = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["a": .number(.nan)]).dataRequest()

@@ -155,6 +155,49 @@ import Testing
         #expect((error as? Rejected)?.name.contains("[1]") == true)
     }
 
+    @Test("each page comes with its response, whose header fields can be read")
+    func responses() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "/list") { request in
+            let isLast = request.target == "/list?2"
+            return .json(
+                Page(items: [isLast ? 2 : 1]), headers: isLast ? ["X-Left": "8"] : ["X-Left": "9", "Link": "</list?2>; rel=next"])
+        }
+        var seen: [String] = []
+        let pages = rig.ness.pages(of: rig.ness.get("list"), decoding: Page.self, next: .linkHeader)
+        for try await (page, response) in pages.withResponses { seen.append("\(page.items) \(response.headers["X-Left"] ?? "")") }
+        #expect(seen == ["[1] 9", "[2] 8"])
+        // A loop over the pages alone starts anew.
+        #expect(await collect(pages).0.flatMap(\.items) == [1, 2])
+    }
+
+    @Test("an actor keeps an iterator and reads one page in each call; calls that overlap get different pages, in order")
+    func keptIterator() async throws {
+        actor Feed {
+            private let pages: Pages<Page>.AsyncIterator
+            init(_ pages: Pages<Page>) { self.pages = pages.makeAsyncIterator() }
+            func more() async throws -> [Int]? { try await pages.next()?.items }
+        }
+        let rig = Rig(), arrived = TestGate(), go = TestGate()
+        rig.mock.on(.get, "/list") { request in
+            arrived.open()
+            await go.wait()
+            let number = Int(request.url?.query ?? "") ?? 1
+            return Self.page([number], next: number < 4 ? "/list?\(number + 1)" : nil)
+        }
+        let feed = Feed(rig.ness.pages(of: rig.ness.get("list"), decoding: Page.self, next: .linkHeader))
+        let first = Task { try await feed.more() }
+        await arrived.wait()
+        let second = Task { try await feed.more() }, third = Task { try await feed.more() }
+        third.cancel()
+        await #expect(throws: NessError.self) { _ = try await third.value }
+        #expect(rig.mock.requests.count == 1)
+        go.open()
+        #expect(try await first.value == [1])
+        #expect(try await second.value == [2])
+        for expected in [[3], [4], nil] { #expect(try await feed.more() == expected) }
+    }
+
     @Test("canceling the task of the loop drops the request in flight")
     func cancelled() async throws {
         let rig = Rig(), arrived = TestGate()

@@ -207,14 +207,12 @@ import Testing
             await never.wait()
             return .status(204)
         }
-        // `@unchecked Sendable`: the tasks read one after the other.
-        struct Reader: @unchecked Sendable { let events: ResponseSequence<ServerSentEvent>.Iterator }
-        let shared = Reader(events: rig.ness.post("x").serverSentEvents().makeAsyncIterator())
-        let reader = Task { try await shared.events.next() }
+        let events = rig.ness.post("x").serverSentEvents().makeAsyncIterator()
+        let reader = Task { try await events.next() }
         await arrived.wait()
         reader.cancel()
         await #expect(throws: NessError.self) { _ = try await reader.value }
-        #expect(try await Task { try await shared.events.next() }.value == nil)
+        #expect(try await events.next() == nil)
         #expect(rig.mock.requests.count == 1)
         never.open()
     }

@@ -43,6 +43,38 @@ import Testing
         }
     }
 
+    @Test("an upload decodes its response as a data request does, and its progress is that of the upload")
+    func decodes() async throws {
+        let user = User(id: 7, name: "n")
+        let answer: @Sendable (Int, ReceivedRequest) async -> Reply = { _, request in
+            switch request.path {
+            case "/user": .json(user)
+            case "/text": .text("a,b")
+            case "/none": .status(204)
+            default: .json(["title": "full"], status: 507)
+            }
+        }
+        try await withUpload(of: 100_000, answer) { file, content, rig in
+            let promise = rig.ness.put("user").uploadRequest(forFileLocation: file, decoding: User.self)
+            #expect(try await promise.value == user)
+            #expect(promise.progress == TransferProgress(completedBytes: 100_000, totalBytes: 100_000))
+            let request = try #require(rig.server.requests.first)
+            #expect(request.body == content && request.headers["Accept"]?.hasPrefix("application/json") == true)
+            try await rig.ness.put("none").uploadRequest(forFileLocation: file, decoding: Void.self).value
+            #expect(try await rig.ness.put("none").uploadRequest(forFileLocation: file, decoding: User?.self).value == nil)
+            let text = try await rig.ness.put("text").uploadRequest(forFileLocation: file, decodedBy: Comma()).value
+            #expect(text == ["a", "b"])
+            let rejected = rig.ness.put("full").uploadRequest(forFileLocation: file, decoding: User.self, decodingErrors: APIProblem.self)
+            let error = await rejected.nessError()
+            #expect(error?.kind == .validation && (error?.underlying as? APIProblem)?.title == "full")
+            #expect(await rig.ness.put("text").uploadRequest(forFileLocation: file, decoding: User.self).nessError()?.kind == .validation)
+        }
+    }
+
+    private struct Comma: ResponseDecoder {
+        func decode(from data: Data) -> [String] { String(decoding: data, as: UTF8.self).split(separator: ",").map(String.init) }
+    }
+
     @Test("the file takes the place of another body; a type that the caller set wins", .covers("ION-42"))
     func otherBody() async throws {
         try await withUpload(of: 10) { file, content, rig in

@@ -17,14 +17,46 @@ public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// Starts reading.
-    public func makeAsyncIterator() -> Iterator { Iterator(read: start()) }
+    public func makeAsyncIterator() -> Iterator { Iterator(start()) }
 
     /// Reads the values.
-    public struct Iterator: AsyncIteratorProtocol {
-        let read: () async throws -> Element?
+    ///
+    /// Copies of an iterator share their position. Several tasks may read from one: each value goes to one of them, and a read waits for
+    /// those before it. An actor can therefore keep an iterator, and read the next value in each call:
+    ///
+    /// ```swift
+    /// actor Feed {
+    ///     private let pages: Pages<[User]>.AsyncIterator
+    ///     init(_ ness: Ness) {
+    ///         let feed = ness.get("users")
+    ///         pages = ness.pages(of: feed, decoding: [User].self, next: .linkHeader).makeAsyncIterator()
+    ///     }
+    ///     func more() async throws -> [User]? { try await pages.next() }
+    /// }
+    /// ```
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+        private let reads: Reads
+
+        init(_ read: @escaping () async throws -> Element?) { reads = Reads(read) }
 
         /// Returns the next value; `nil` at the end.
-        /// - Throws: The error that ends the sequence, a `NessError` unless code of the application threw another.
-        public func next() async throws -> Element? { try await read() }
+        /// - Throws: The error that ends the sequence, a `NessError` unless code of the application threw another. `NessError.dropped` if
+        ///   the task is canceled while it waits for another read.
+        public func next() async throws -> Element? { try await reads.next() }
+    }
+
+    /// Reads one value at a time. `@unchecked Sendable`: only the task that occupies the one slot of the lock `turns` calls `read`.
+    private final class Reads: @unchecked Sendable {
+        private let read: () async throws -> Element?
+        private let turns = Limiter<Int>(limit: 1)
+
+        init(_ read: @escaping () async throws -> Element?) { self.read = read }
+
+        func next() async throws -> Element? {
+            let (turn, wait) = turns.enter(0)
+            do { try await wait?.wait() } catch { throw NessError.cancelled(error) }
+            defer { turns.leave(turn) }
+            return try await read()
+        }
     }
 }
