@@ -11,8 +11,9 @@ extension Ness {
         public var timeout = HTTPRequest.defaultTimeout
         /// The longest time for a whole request, for requests that set no deadline. `nil` for no limit.
         public var deadline: Duration?
-        /// The most bytes of a response's body, after decompression. `nil` for no limit. It also applies to streams, and to the whole file
-        /// of a download. A longer body fails with `NessError.responseTooLarge`, and a negative limit with `invalidRequest`.
+        /// The most bytes of a response's body, after decompression, together with the bodies of the redirects that led to it. `nil` for no
+        /// limit. It also applies to streams, and to the whole file of a download. A longer body fails with `NessError.responseTooLarge`,
+        /// and a negative limit with `invalidRequest`.
         public var maximumResponseBytes: Int?
         /// The number of concurrent exchanges with each origin. Other requests wait, first in, first out. The initial value is at least
         /// one: see `Ness.maximumConnectionsPerHost`.

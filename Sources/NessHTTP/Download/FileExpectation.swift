@@ -8,6 +8,9 @@ import NessLock
 ///     .downloadRequest(forSavedLocation: file, expecting: .sha256(digest, size: 734_003_200))
 ///     .value
 /// ```
+///
+/// If the file at the destination already has the expected digest, a GET for it sends no request. The download succeeds with a 304 whose
+/// `HTTPResponse.source` is `.cache`. With an expected size, the progress has a total from the start.
 public struct FileExpectation: Sendable, Hashable {
     /// The digest in hexadecimal digits of lower case; `nil` for any content.
     let digest: String?

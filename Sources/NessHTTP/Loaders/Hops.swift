@@ -24,7 +24,11 @@ extension Pipeline {
             }
             guard let following = redirects.following(response),
                 try await redirects.follow(response, to: following, by: request.redirects)
-            else { return redirects.ended(with: response) }
+            else {
+                // A loader has made a final response of a redirect.
+                if response.isCut { throw exchange.context.error(.truncated, "the redirect's body was not received", response: response) }
+                return redirects.ended(with: response)
+            }
             request = redirects.next(after: request)
         }
     }

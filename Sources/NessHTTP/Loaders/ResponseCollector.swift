@@ -16,6 +16,9 @@ final class ResponseCollector: PartialResponse {
     /// The most bytes that are received of the body of a redirect that is followed, and that `HTTPResponse.history` keeps.
     static let redirectLimit = 64 << 10
 
+    /// The time from the head of such a redirect after which further bytes are not waited for.
+    private static let redirectTime = Duration.seconds(1)
+
     /// Ends the exchange of a redirect whose body is longer.
     private struct LongRedirect: Error {}
 
@@ -130,11 +133,11 @@ final class ResponseCollector: PartialResponse {
 
     @inline(never)
     private func keep(_ statusCode: Int, _ headers: HTTPHeaders, expected: Int64?, isTaken: Bool, _ refusal: NessError?) {
-        let isFollowed = isFollowed(statusCode, headers)
+        let isFollowed = isFollowed(statusCode, headers), now = context.call.clock.elapsed()
         state.withLock { state in
             state.statusCode = statusCode
             state.headers = headers
-            state.isFollowed = isFollowed
+            (state.isFollowed, state.headTime) = (isFollowed, now)
             state.expected = expected
             state.isTaken = isTaken
             state.refusal = refusal
@@ -160,13 +163,14 @@ final class ResponseCollector: PartialResponse {
     /// Counts bytes, and keeps them unless the sink takes them.
     @inline(never)
     private func collect(_ data: Data) throws -> Progress {
-        try state.withLock { state in
+        let now = context.call.clock.elapsed()
+        return try state.withLock { state in
             state.count += Int64(data.count)
             let progress = Progress(count: state.count, expected: state.expected, isTaken: state.isTaken)
             if state.isTaken { return progress }
             if state.isFollowed {
                 state.body.append(data.prefix(Self.redirectLimit - state.body.count))
-                if state.count > Self.redirectLimit { throw LongRedirect() }
+                if state.count > Self.redirectLimit || now - state.headTime > Self.redirectTime { throw LongRedirect() }
             }
             if let refusal = state.refusal {
                 state.body.append(data.prefix(Self.refusedLimit.bytes - state.body.count))
@@ -209,7 +213,11 @@ final class ResponseCollector: PartialResponse {
     }
 
     /// The redirect whose body was too long to be received, with the start of its body. `nil` for any other error.
-    func redirect(cutBy error: any Error) -> HTTPResponse? { error is LongRedirect ? response : nil }
+    func redirect(cutBy error: any Error) -> HTTPResponse? {
+        guard error is LongRedirect, var redirect = response else { return nil }
+        redirect.isCut = true
+        return redirect
+    }
 
     /// Notes that no more events follow.
     func end() { state.withLock { $0.stopTimer.take() }?() }
@@ -259,6 +267,8 @@ struct ResponseCollectorState: Sendable {
     var isTaken = false
     /// True for a redirect that is followed.
     var isFollowed = false
+    /// The time of the head, on the manager's clock.
+    var headTime = Duration.zero
     /// The error of a validator that rejected the head.
     var refusal: NessError?
     /// Stops the timer that ends the body of a rejected head.

@@ -11,6 +11,7 @@ public struct HTTPResponse: Sendable {
         var file: URL?
         var request: HTTPRequest
         var source = Source.network
+        var isCut = false
         var history: [HTTPResponse] = []
         var connection: ConnectionMetrics?
     }
@@ -69,6 +70,12 @@ public struct HTTPResponse: Sendable {
     public var source: Source {
         get { box.fields.source }
         set { box.change { $0.source = newValue } }
+    }
+
+    /// True for a redirect of whose body only the start was received, because it is followed.
+    var isCut: Bool {
+        get { box.fields.isCut }
+        set { box.change { $0.isCut = newValue } }
     }
 
     /// The redirects that were followed and led to this response, oldest first. Each has its own request, status and header fields, and the

@@ -31,7 +31,9 @@ extension Call {
             // empty body has no progress.
             let toSend = counts.toSend ?? 0, toReceive = counts.hasHead ? counts.toReceive : policies.download?.expectation?.size
             let total = toReceive.map { $0.saturatingAdd(toSend) } ?? (counts.hasHead || toSend == 0 ? nil : toSend)
-            return TransferProgress(completedBytes: counts.sent.saturatingAdd(counts.received), totalBytes: total)
+            // The bytes of a body without a length would count, but not their number.
+            let isKnown = counts.toSend != nil || counts.sent == 0
+            return TransferProgress(completedBytes: counts.sent.saturatingAdd(counts.received), totalBytes: isKnown ? total : nil)
         }
     }
 

@@ -125,7 +125,7 @@ public struct RequestLogger: RequestObserver {
         let level: Level
         switch metrics.outcome {
         case .success(let response):
-            (end, level) = ("\(request) \u{2192} \(response.statusCode)", .info)
+            (end, level) = ("\(request) \u{2192} \(response.statusCode)\(Self.origin(of: response))", .info)
         case .failure(let error):
             (end, level) = (Self.describe(error, request), (error as? NessError)?.kind == .dropped ? .info : .error)
         }
@@ -153,6 +153,16 @@ public struct RequestLogger: RequestObserver {
                 + (start.isCut || start.text.count > bodyLimit ? "\u{2026}" : "")
         }
         return (lines + ["", shown ?? "(\(body.length.map { "\($0)" } ?? "some") bytes)"]).joined(separator: "\n")
+    }
+
+    /// Names the origin of a response, unless the server sent it.
+    private static func origin(of response: HTTPResponse) -> String {
+        switch response.source {
+        case .network: ""
+        case .cache: " from the cache"
+        case .stale: " from the cache, stale"
+        case .revalidated: " from the cache, confirmed"
+        }
     }
 
     /// Describes a `NessError` in its own words. Of any other error only the type is shown, because its text may contain secrets.

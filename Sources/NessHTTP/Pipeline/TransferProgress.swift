@@ -3,9 +3,10 @@ public struct TransferProgress: Sendable, Hashable {
     /// The number of bytes that have moved. For a data request or a stream: bytes sent plus bytes received. For a download: bytes in the
     /// file, including those of earlier runs. For an upload: bytes sent.
     public var completedBytes: Int64
-    /// The final number of bytes; `nil` if it is unknown, as it always is for a compressed body. For a data request or a stream: the length
-    /// of the request's body until the head of the response has arrived, and then the sum of both lengths. A fraction therefore means the
-    /// upload at first, and decreases when the head arrives.
+    /// The final number of bytes; `nil` while it is unknown, as it is for a compressed body until the request has succeeded. For a data
+    /// request or a stream: the length of the request's body until the head of the response has arrived, and then the sum of both lengths.
+    /// A fraction therefore means the upload at first, and decreases when the head arrives. For a download: the length that the server
+    /// announces, and until then the size that the caller expects.
     public var totalBytes: Int64?
     /// The speed in bytes per second, averaged over the last few seconds; `nil` until it is known.
     public var bytesPerSecond: Double?

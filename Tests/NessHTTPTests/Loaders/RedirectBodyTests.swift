@@ -46,6 +46,28 @@ import Testing
         }
     }
 
+    @Test("a redirect whose body trickles is followed a second after its head") func trickling() async throws {
+        let clock = ManualClock(), head = TestGate(), more = TestGate()
+        let transport = FakeTransport { request, receive in
+            if request.url.path == "/end" { return try await receive(.head(statusCode: 204, headers: [:])) }
+            try await receive(.head(statusCode: 302, headers: ["Location": "/end"]))
+            try await receive(.body(Data("a".utf8)))
+            head.open()
+            await more.wait()
+            // Each byte comes within the idle timeout.
+            while true { try await receive(.body(Data("a".utf8))) }
+        }
+        let ness = Ness {
+            $0.transport = transport
+            $0.clock = clock
+        }
+        let promise = ness.get("http://mock.test/start").dataRequest()
+        await head.wait()
+        clock.advance(by: .seconds(2))
+        more.open()
+        #expect(try await promise.value.message.history.map(\.text) == ["aa"])
+    }
+
     @Test("a redirect that is not followed, or that a closure decides about, has its whole body")
     func whole() async throws {
         let body = patternedData(1 << 20), seen = Lock(0)
@@ -59,6 +81,13 @@ import Testing
             let response = try await request.set(redirects: decided).response()
             #expect(response.body == body && seen.withLock { $0 } == body.count)
             #expect(response.history.map(\.body.count) == [Self.most])
+        }
+    }
+
+    @Test("a loader that makes a response of a long redirect gets no part of its body as a whole") func changedByLoader() async throws {
+        try await serving(Self.redirecting(Data(count: 1 << 20))) { server in
+            let ness = Ness { $0.insert(.modifyResponse { $0.statusCode = 200 }, at: .exchange) }
+            #expect(await ness.get(server.at("/0")).dataRequest().nessError()?.kind == .truncated)
         }
     }
 

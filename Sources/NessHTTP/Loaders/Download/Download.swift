@@ -19,7 +19,8 @@ extension Pipeline {
                 // Only for the first attempt: a retry follows a rejected response.
                 if let finished = target.session.take(), context.attempt == 1 || context.call.hasBeenPaused { return finished }
                 try target.check()
-                if let saved = await target.savedAsExpected() {
+                // Another method is sent for its effect.
+                if request.method == .get, let saved = await target.savedAsExpected() {
                     try Task.checkCancellation()
                     exchange.reportSavedFile(of: saved.length)
                     return HTTPResponse(unchanged: saved.file, request: request)

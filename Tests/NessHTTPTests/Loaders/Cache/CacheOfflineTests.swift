@@ -24,13 +24,15 @@ import Testing
 
     @Test("stale-if-error counts when the deadline passes, and the response says that it is stale")
     func deadline() async throws {
-        let (rig, asked, go) = try await Self.late()
+        let log = Log<String>()
+        let (rig, asked, go) = try await Self.late { $0.observers = [RequestLogger { log.add($0) }] }
         defer { go.open() }
         let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(5)).validate(statusCode: 200).dataRequest()
         await asked.wait(for: 2)
         rig.rig.clock.advance(by: .seconds(5))
         let response = try await promise.value.message
         #expect(response.source == .stale && response.text == "1")
+        #expect(log.entries.last?.contains("\u{2192} 200 from the cache, stale (") == true, "\(log.entries)")
         await rig.rig.clock.waitUntil { $0.sleeperCount == 0 }
     }
 
