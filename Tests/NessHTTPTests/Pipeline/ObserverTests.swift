@@ -263,4 +263,17 @@ import Testing
         await places.wait(for: 11)
         #expect(places.entries == Array(repeating: false, count: 11))
     }
+
+    private enum Trace { @TaskLocal static var id = "none" }
+
+    @Test("without sharing, drops and timeouts, observers see the task-local values of the code that started the request")
+    func taskLocalValues() async throws {
+        let seen = Log<String>(), recorder = Recorder(at: { _ in seen.add(Trace.id) }), rig = ObserverTests.rig([recorder])
+        rig.mock.on(.get, "/x", replies: [.status(200)])
+        let promise = Trace.$id.withValue("a") { rig.ness.httpRequest(withUrl: "x").dataRequest() }
+        _ = try await promise.value
+        let cycle = ObserverTests.answered(200) + ["success 200"] + ObserverTests.ended
+        await recorder.log.wait(for: cycle.count)
+        #expect(seen.entries.count >= cycle.count - 1 && Set(seen.entries) == ["a"], "\(seen.entries)")
+    }
 }
