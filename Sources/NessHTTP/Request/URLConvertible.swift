@@ -43,7 +43,9 @@ extension String: URLConvertible {
         let bytes = Array(utf8)
         var authorityEnd = 0
         let isEnd: (UInt8) -> Bool = { "/?#".utf8.contains($0) }
-        if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8), !bytes[..<colon].contains(where: isEnd) {
+        if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8),
+            !bytes[..<colon].contains(where: isEnd)
+        {
             authorityEnd = bytes[(colon + 3)...].firstIndex(where: isEnd) ?? bytes.count
         }
         var result = Array(bytes[..<authorityEnd])
