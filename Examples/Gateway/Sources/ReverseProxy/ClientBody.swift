@@ -7,7 +7,8 @@ import Synchronization
 /// The body of a client's request, as a sequence that can be read once.
 ///
 /// A separate task reads the body from the connection and waits for the reader of the sequence, so a slow upstream holds the client back.
-/// That task always reads to the end: Hummingbird then reads the next request, and two readers of one connection would end the process.
+/// That task reads to the end, or the connection is closed: Hummingbird then reads the next request, and two readers of one connection
+/// would end the process.
 final class ClientBody: AsyncSequence, Sendable {
     /// The number of bytes; `nil` for a body in chunks.
     let length: Int64?
@@ -18,16 +19,18 @@ final class ClientBody: AsyncSequence, Sendable {
     }
 
     private let state: Mutex<State>
-    private let task: Task<Void, Never>
+    /// Reads the body. Its value is false if the client was too slow, and the task stopped in the middle of the body.
+    private let task: Task<Bool, Never>
     private let onRead: @Sendable () -> Void
 
     /// Starts to read a body.
     /// - Parameters:
     ///   - request: The client's request.
+    ///   - pace: The limit for the time that the client takes; `nil` for none.
     ///   - onRead: Runs when the upstream wants the body.
     /// - Returns: `nil` for a request without a body.
     /// - Throws: `Refusal` for a body with another transfer coding than `chunked`.
-    init?(_ request: Request, onRead: @escaping @Sendable () -> Void) throws {
+    init?(_ request: Request, pace: BodyPace?, onRead: @escaping @Sendable () -> Void) throws {
         let codings = request.headers[values: .transferEncoding]
         if codings.contains(where: { $0.lowercased() != "chunked" }) || codings.count > 1 { throw Refusal(501) }
         length = codings.isEmpty ? request.headers[.contentLength].flatMap { Int64($0) } ?? 0 : nil
@@ -36,12 +39,22 @@ final class ClientBody: AsyncSequence, Sendable {
         self.onRead = onRead
         state = Mutex(State(pieces: pieces))
         task = Task {
+            var iterator = request.body.makeAsyncIterator()
             do {
-                for try await piece in request.body { await source.yield(piece) }
+                while true {
+                    pace?.beginWait()
+                    let piece = try await iterator.next()
+                    guard let piece else { break }
+                    // A client that sends nothing at all reaches the idle timeout.
+                    guard pace?.endWait(piece.readableBytes) ?? true else { throw SlowBody() }
+                    await source.yield(piece)
+                }
                 source.finish()
             } catch {
                 source.finish(error)
+                return !(error is SlowBody)
             }
+            return true
         }
     }
 
@@ -58,8 +71,9 @@ final class ClientBody: AsyncSequence, Sendable {
     }
 
     /// Discards what the upstream has not read, and returns when the client has sent its whole body, or has left.
-    func end() async {
+    /// - Throws: `ClosesConnection` if the client is too slow.
+    func finish() async throws {
         state.withLock { $0.pieces = nil }
-        await task.value
+        if await !task.value { throw ClosesConnection() }
     }
 }

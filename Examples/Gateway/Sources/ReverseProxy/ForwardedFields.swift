@@ -40,13 +40,34 @@ enum ForwardedFields {
         return headers
     }
 
-    /// Returns the fields for the client.
+    /// Returns the fields for the client, without `Content-Length`.
     static func toClient(_ headers: HTTPHeaders) -> HTTPFields {
         var fields = HTTPFields()
-        let dropped = hopByHop.union(named(in: headers.values(for: "Connection")))
+        let dropped = hopByHop.union(named(in: headers.values(for: "Connection"))).union(["content-length"])
         for header in headers where !dropped.contains(header.name.lowercased()) { fields.append(header) }
         fields.append(HTTPField(name: .via, value: via))
         return fields
+    }
+
+    /// Returns the length of a final response for the client; `nil` if the response names none, or must not (RFC 9110, 8.6).
+    ///
+    /// A client that finds two lengths might choose another one than the proxy, and take the rest of the body for the next response.
+    /// - Throws: `Refusal` with 502 if the upstream's fields contradict each other, or if one is not a number. Equal ones count as one
+    ///   (RFC 9112, 6.3).
+    static func length(of headers: HTTPHeaders, status: Int) throws -> Int64? {
+        if status == 204 || headers.contains("Transfer-Encoding") { return nil }
+        let values = headers.values(for: "Content-Length").flatMap {
+            $0.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        }
+        guard let first = values.first else { return nil }
+        let length = number(first)
+        guard let length, values.allSatisfy({ number($0) == length }) else { throw Refusal(502) }
+        return length
+    }
+
+    private static func number(_ bytes: Substring.UTF8View) -> Int64? {
+        let text = String(bytes)?.trimmingCharacters(in: .whitespaces) ?? ""
+        return text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ? Int64(text) : nil
     }
 
     /// Returns the trailer fields for the client.

@@ -19,8 +19,9 @@ struct Refusal: Error {
     init(_ error: NessError) {
         status =
             switch error.kind {
-            // The client's body stalled, and not the upstream.
+            // The client's body stalled or was too slow, and not the upstream.
             case .timedOut where error.underlying is StalledBody: 408
+            case _ where error.underlying is SlowBody: 408
             case .timedOut: 504
             case .circuitOpen, .dropped: 503
             case .offline, .cannotConnect, .tls, .connectionLost, .truncated, .malformedResponse, .responseTooLarge: 502

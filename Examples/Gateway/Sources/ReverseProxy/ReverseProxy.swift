@@ -8,23 +8,32 @@ import NessHTTP
 public struct ReverseProxy: Sendable {
     private let upstream: Upstream
     private let ness: Ness
+    private let slowestBody: BodyRate?
+    private let clock: any Clock<Duration>
     /// False over URLSession, which decodes every body.
     private let keepsContentCoding: Bool
 
     /// Makes a proxy.
     /// - Parameters:
     ///   - upstream: The server that requests are forwarded to.
+    ///   - slowestBody: The slowest rate at which a client may send its body. A slower one gets a 408. `nil` for no limit.
     ///   - configure: Changes the client's configuration, such as its timeouts or its circuit breaker.
-    public init(to upstream: Upstream, _ configure: (inout Ness.Configuration) -> Void = { _ in }) {
+    public init(
+        to upstream: Upstream, slowestBody: BodyRate? = BodyRate(), _ configure: (inout Ness.Configuration) -> Void = { _ in }
+    ) {
         self.upstream = upstream
+        self.slowestBody = slowestBody
         // Without cookies, cache and coalescing: the preset has none. The client follows redirects and repeats requests, not the proxy.
         var keepsContentCoding = false
+        var clock: any Clock<Duration> = ContinuousClock()
         ness = Ness(.server) {
             $0.redirects = .stop
             $0.retryControl = nil
             configure(&$0)
             keepsContentCoding = $0.transport.keepsContentCoding
+            clock = $0.clock
         }
+        self.clock = clock
         self.keepsContentCoding = keepsContentCoding
     }
 
@@ -39,16 +48,25 @@ public struct ReverseProxy: Sendable {
         // The interim responses for the client, in order. They end when the head or an error is there.
         let (interims, interim) = AsyncStream<HTTPTypes.HTTPResponse>.makeStream()
         var body: ClientBody?
-        let answer: (stream: StreamPromise, result: StreamResult)
+        let answer: (stream: StreamPromise, result: StreamResult, head: HTTPTypes.HTTPResponse)
         do {
-            body = try ClientBody(request) { if request.expectsContinue { interim.yield(.init(status: .continue)) } }
+            try HostField.check(request)
+            body = try ClientBody(request, pace: slowestBody.map { BodyPace($0, on: clock) }) {
+                if request.expectsContinue { interim.yield(.init(status: .continue)) }
+            }
             let stream = try builder(for: request, body, from: channel.remoteAddress)
                 .onInterim { if $0.statusCode != 100 { interim.yield($0.forwardedHead) } }
                 .streamRequest()
             watch.onLeave { stream.drop() }
             stream.finally(on: .immediate) { _, _ in interim.finish() }
             for await head in interims { try? await writer.writeInformationalHead(head) }
-            answer = (stream, try await stream.value)
+            let result = try await stream.value
+            do {
+                answer = (stream, result, try result.message.finalHead())
+            } catch {
+                stream.drop()
+                throw error
+            }
         } catch {
             // A client does not cause errors of other types.
             let refusal = error as? Refusal ?? (error as? NessError).map(Refusal.init) ?? Refusal(500)
@@ -56,15 +74,13 @@ public struct ReverseProxy: Sendable {
         }
         // A client that was not told to send its body may send something else next.
         let leavesBody = request.expectsContinue && body?.isWanted == false
-        try await pass(answer.result, of: answer.stream, to: request, closing: leavesBody, with: writer)
+        try await pass(answer.head, answer.result, of: answer.stream, to: request, closing: leavesBody, with: writer)
         // Hummingbird reads the next request now.
-        await body?.end()
+        try await body?.finish()
     }
 
     /// Makes the upstream's request from the client's.
     private func builder(for request: Request, _ body: ClientBody?, from client: SocketAddress?) throws -> RequestBuilder {
-        // HTTPTypes takes the first one out. Servers do not agree on which one counts (RFC 9112, 3.2).
-        if HTTPField.Name("Host").map(request.headers.contains) == true { throw Refusal(400) }
         let builder = ness.httpRequest(.custom(request.method.rawValue), withUrl: try upstream.url(for: request.head.path ?? ""))
             .set(headers: try ForwardedFields.toUpstream(request, from: client))
             // The client decodes the content, if it has a coding.
@@ -76,11 +92,12 @@ public struct ReverseProxy: Sendable {
     /// Passes a response to the client. The upstream is held back while the client does not read.
     /// - Throws: The upstream's error inside the body. The connection then has to be closed, or a part would look like the whole.
     private func pass(
-        _ result: StreamResult, of stream: StreamPromise, to request: Request, closing: Bool, with writer: consuming ResponseWriter
+        _ head: HTTPTypes.HTTPResponse, _ result: StreamResult, of stream: StreamPromise, to request: Request, closing: Bool,
+        with writer: consuming ResponseWriter
     ) async throws {
         // Leaves the upstream's connection if the client has left.
         defer { stream.drop() }
-        var head = result.message.forwardedHead
+        var head = head
         // SwiftNIO would send such a head as if a body in chunks followed.
         let isHeadWithoutLength =
             request.method == .head && ![204, 304].contains(head.status.code) && head.headerFields[.contentLength] == nil
@@ -100,7 +117,7 @@ public struct ReverseProxy: Sendable {
         if request.expectsContinue, body?.isWanted != true { refusal.closesConnection = true }
         try await writer.writeResponse(refusal.head)
         if refusal.closesConnection { throw ClosesConnection() }
-        await body?.end()
+        try await body?.finish()
     }
 }
 
@@ -110,8 +127,16 @@ extension Request {
 }
 
 extension NessHTTP.HTTPResponse {
-    /// The head for the client.
+    /// The head of an interim response for the client.
     fileprivate var forwardedHead: HTTPTypes.HTTPResponse {
         HTTPTypes.HTTPResponse(status: .init(code: statusCode), headerFields: ForwardedFields.toClient(headers))
+    }
+
+    /// Returns the head of the final response for the client.
+    /// - Throws: `Refusal` with 502 if the upstream's lengths contradict each other.
+    fileprivate func finalHead() throws -> HTTPTypes.HTTPResponse {
+        var head = forwardedHead
+        head.headerFields[.contentLength] = try ForwardedFields.length(of: headers, status: statusCode).map { "\($0)" }
+        return head
     }
 }

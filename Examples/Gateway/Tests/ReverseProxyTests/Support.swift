@@ -9,11 +9,11 @@ import ReverseProxy
 
 /// Runs a proxy on loopback during a test.
 func withProxy(
-    to upstream: String, _ configure: (inout Ness.Configuration) -> Void = { _ in },
+    to upstream: String, slowestBody: BodyRate? = BodyRate(), _ configure: (inout Ness.Configuration) -> Void = { _ in },
     _ body: @escaping @Sendable (_ port: Int) async throws -> Void
 ) async throws {
     guard let upstream = Upstream(upstream) else { throw NotAnUpstream() }
-    let proxy = ReverseProxy(to: upstream, configure)
+    let proxy = ReverseProxy(to: upstream, slowestBody: slowestBody, configure)
     var logger = Logger(label: "test")
     logger.logLevel = .critical
     let (ports, found) = AsyncStream<Int>.makeStream()
