@@ -61,7 +61,14 @@ extension StringProtocol {
     package func startsExactly(with prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
 
     /// The string with its ASCII letters in lower case, and all other bytes unchanged. `lowercased()` makes a `k` of a Kelvin sign.
-    package var asciiLowercased: String { String(decoding: utf8.lazy.map(\.asciiLowercased), as: UTF8.self) }
+    package var asciiLowercased: String {
+        if !utf8.contains(where: { $0.asciiLowercased != $0 }) { return String(self) }
+        // Short strings need no allocation.
+        return String(unsafeUninitializedCapacity: utf8.count) { buffer in
+            for (index, byte) in utf8.enumerated() { buffer[index] = byte.asciiLowercased }
+            return utf8.count
+        }
+    }
 
     /// Returns true if the UTF-8 bytes end with those of a suffix. `hasSuffix` compares Characters.
     package func endsExactly(with suffix: some StringProtocol) -> Bool { utf8.reversed().starts(with: suffix.utf8.reversed()) }

@@ -27,7 +27,10 @@ import Testing
         }
     }
 
-    @Test("a redirect whose body never ends is followed, for data, streams and downloads")
+    @Test(
+        "a redirect whose body never ends is followed, for data, streams and downloads",
+        // URLSession on Linux reports a redirect after the end of its body.
+        .enabled(if: !Engine.isURLSessionOnLinux))
     func endless() async throws {
         let head = "HTTP/1.1 302 Found\r\nLocation: /end\r\nTransfer-Encoding: chunked\r\n\r\n"
         let chunk = Data("10000\r\n".utf8) + Data(count: 1 << 16) + Data("\r\n".utf8)
