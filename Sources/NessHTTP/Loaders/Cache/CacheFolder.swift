@@ -17,7 +17,7 @@ package final class CacheFolder: Sendable {
     private static let suffix = ".nesscache"
     private static let temporarySuffix = ".nesscache-part"
     /// The most bytes of a file, because a file is read as a whole.
-    private static let fileLimit = 1 << 31
+    private static let fileLimit = Int(Int32.max)
 
     private let folder: String
     /// The file that is being written.
