@@ -39,7 +39,8 @@
 ///
 /// **Task-local values.** A call usually has the task-local values of the code that caused it, and no method may rely on them:
 /// `requestDidStart` has those of the code that started the request, an event of a shared exchange those of the caller who started the
-/// exchange, and the end after a drop or a timeout those of any other code. To connect a request with a trace, set a request option: see `RequestOptionKey`.
+/// exchange, and the end after a drop or a timeout those of any other code. To connect a request with a trace, set a request option: see
+/// `RequestOptionKey`.
 ///
 /// **Testing.** Give a manager the observer and a `MockTransport` of the module `NessTesting`, and send a request.
 public protocol RequestObserver: Sendable {

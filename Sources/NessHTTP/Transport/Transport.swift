@@ -60,8 +60,9 @@ public protocol Transport: Sendable {
     /// A string that differs if requests reach a server on another way: through another proxy or socket, or with another client certificate
     /// of the transport. Empty by default.
     ///
-    /// A server may respond differently on each way, so managers that share an `HTTPCache` share only the responses of one route. Of the
-    /// string, only digests are written to a folder. A transport that wraps another one returns the other's route.
+    /// A server may respond differently on each way, so managers that share an `HTTPCache` share only the responses of one route. The
+    /// string may contain secrets, such as the password of a proxy: do not log it. The cache writes only digests of it to its folder. A
+    /// transport that wraps another one returns the other's route.
     var route: String { get }
 
     /// The request options about certificates that the transport honors. None by default: a request to a host with a rule in

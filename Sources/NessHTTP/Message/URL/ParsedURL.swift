@@ -34,7 +34,7 @@ package struct ParsedURL: Sendable {
 
     // MARK: parts
 
-    /// The scheme, in lower case; empty if there is none.
+    /// The scheme, in lower case. Empty if the URL has no scheme.
     package var scheme: String {
         switch form {
         case .common(let common): common.scheme
@@ -42,7 +42,7 @@ package struct ParsedURL: Sendable {
         }
     }
 
-    /// The host, decoded and with its ASCII letters in lower case; empty if there is none.
+    /// The percent-decoded host, with its ASCII letters in lower case. Empty if the URL has no host.
     package var host: String {
         switch form {
         case .common(let common): slice(common.host)
