@@ -25,7 +25,8 @@ enum LibcurlText {
         return failure
     }
 
-    /// Makes the error of a line of a header or a trailer beyond libcurl's limit, which is about ours. libcurl reports it as a lack of memory.
+    /// Makes the error of a line of a header or a trailer beyond libcurl's limit, which is close to ours. libcurl reports it as a lack of
+    /// memory.
     static func tooLong(_ reason: String) -> TransportError? {
         let text = reason.lowercased()
         return text.contains("out of memory") ? HTTPHeaders.tooLong(text.contains("chunked") ? "trailer" : "header") : nil

@@ -56,8 +56,8 @@ public final class CurlTransport: ControlledTransport {
     /// True: a body keeps its content coding if the request has the option `KeepsContentCoding`.
     public var keepsContentCoding: Bool { true }
 
-    /// The proxy, the unix socket, the local end, the host entries and the client certificate of the options. Empty without any. It may contain
-    /// the password of the proxy.
+    /// The proxy, the unix socket, the local end, the host entries and the client certificate of the options. Empty without any. It may
+    /// contain the password of the proxy.
     public var route: String { engines.settings.route }
 
     /// All: a request's keys count besides those of the options, its authorities and its identity in place of theirs.
