@@ -47,9 +47,9 @@ import Testing
         await arrived.wait(for: 2)
         gate.open()
         for promise in promises { _ = try await promise.value }
-        let identities = [mine, theirs].map { rig.ness.httpRequest(withUrl: "z").set(duplicateIdentifier: $0).dataRequest() }
         rig.mock.on(.get, "/z") { _ in .text("\(arrived.enter())") }
-        for promise in identities { _ = try? await promise.value }
+        let identities = [mine, theirs].map { rig.ness.httpRequest(withUrl: "z").set(duplicateIdentifier: $0).dataRequest() }
+        for promise in identities { _ = try await promise.value }
         #expect(arrived.total == 4)
     }
 
