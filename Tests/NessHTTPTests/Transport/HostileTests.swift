@@ -1,8 +1,9 @@
 import Foundation
-import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// Every misbehavior of the catalog against the manager. The manager has to report the truth, and to continue to work.
 @Suite(.inTurn) struct HostileTests {
@@ -78,6 +79,10 @@ import Testing
     /// Over libcurl the second answer counts as well: it may arrive after the connection was looked at. `TransportConformanceTests` waits
     /// until it has arrived, and permits no exception.
     static var limits: Set<String> {
+        #if os(Linux)
+        // The server misbehaves on the second request of a connection, which the oldest libcurls never send.
+        if Engine.isCurl, CurlLibrary.shared?.keepsConnections == false { return ["unasked-second-response", "cut-on-reuse"] }
+        #endif
         guard Engine.isURLSessionOnLinux else { return Engine.isCurl ? ["unasked-second-response"] : [] }
         return [
             "gzip-cut", "gzip-cut-chunked", "gzip-cut-no-length", "gzip-cut-in-header", "gzip-cut-in-trailer",
