@@ -4,7 +4,7 @@ import NessTesting
 
 /// A target of the fuzzer, which `FuzzTests` also replays. The targets cover all code that reads text from a caller or a server.
 ///
-/// This file and `FuzzTarget+Secrets.swift` are compiled twice: here, and in the package in `Fuzz`, where libFuzzer drives them.
+/// This file and `FuzzTarget+Secrets.swift` are compiled twice: here, and in the package in `Tests/Fuzz`, where libFuzzer drives them.
 enum FuzzTarget: String, CaseIterable, Sendable {
     case headers, url, query, form, disposition, range, retry, json, redactor, cookies, events, challenges, caching, archive
 

@@ -7,7 +7,7 @@ import Testing
     @Test("no input of the corpus, and no mutation of one, breaks a rule of its target", arguments: FuzzTarget.allCases)
     func replay(_ target: FuzzTarget) throws {
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "Fuzz/Corpus/\(target.rawValue)")
+            .appending(path: "Fuzz/Corpus/\(target.rawValue)")
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         let corpus = try files.sorted { $0.path < $1.path }.map { [UInt8](try Data(contentsOf: $0)) }
         #expect(!corpus.isEmpty)

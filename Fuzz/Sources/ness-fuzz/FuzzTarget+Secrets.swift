@@ -1,1 +1,0 @@
-../../../Tests/NessHTTPTests/FuzzTarget+Secrets.swift

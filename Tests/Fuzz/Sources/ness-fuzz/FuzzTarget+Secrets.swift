@@ -1,0 +1,1 @@
+../../../NessHTTPTests/FuzzTarget+Secrets.swift

@@ -1,0 +1,1 @@
+../../../NessHTTPTests/FuzzTarget.swift
