@@ -1,0 +1,135 @@
+import Foundation
+import NessHTTP
+import NessLock
+
+/// One request on the simulated wire. The server's code waits and reports through it.
+final class Connection: Sendable {
+    private struct State: Sendable {
+        var end: (any Error)?
+        var continuation: UnsafeContinuation<Void, Never>?
+    }
+
+    let request: HTTPRequest
+    /// The number of the request at its transport, counted from 1.
+    let number: Int
+    private let receive: @Sendable (TransportEvent) async throws -> Void
+    private let state = Lock(State())
+
+    init(_ request: HTTPRequest, _ number: Int, receive: @escaping @Sendable (TransportEvent) async throws -> Void) {
+        self.request = request
+        self.number = number
+        self.receive = receive
+    }
+
+    /// Closes the connection. Only the first error counts.
+    func stop(_ error: any Error) {
+        let continuation = state.withLock { state in
+            state.end = state.end ?? error
+            return state.continuation.take()
+        }
+        continuation?.resume()
+    }
+
+    /// True once the client has closed the connection.
+    var isClosed: Bool { state.withLock { $0.end != nil } }
+
+    /// Throws the error with which the connection was closed.
+    func check() throws {
+        if let end = state.withLock({ $0.end }) { throw end }
+    }
+
+    /// Waits, or until the connection is closed.
+    func wait(_ duration: Duration) async throws {
+        try check()
+        let timer = Task { [self] in
+            try? await Task.sleep(for: duration)
+            state.withLock { $0.continuation.take() }?.resume()
+        }
+        await suspend()
+        timer.cancel()
+        try check()
+    }
+
+    /// Waits until the connection is closed.
+    func waitForEver() async throws -> Never {
+        while true {
+            try check()
+            await suspend()
+        }
+    }
+
+    private func suspend() async {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            let isClosed = state.withLock { state in
+                if state.end == nil { state.continuation = continuation }
+                return state.end != nil
+            }
+            if isClosed { continuation.resume() }
+        }
+    }
+
+    /// Reports an event to the client.
+    func report(_ event: TransportEvent) async throws {
+        try check()
+        try await receive(event)
+        try check()
+    }
+
+    /// Reports a whole response.
+    func respond(_ status: Int, _ headers: HTTPHeaders = [:], _ body: String = "") async throws {
+        var headers = headers
+        headers["Content-Length"] = "\(body.utf8.count)"
+        try await report(.head(statusCode: status, headers: headers))
+        if !body.isEmpty, request.method != .head { try await report(.body(Data(body.utf8))) }
+    }
+}
+
+/// A transport whose server is a closure. It stops as the library's transports do, or as one of an application.
+final class SimulatedTransport: ControlledTransport {
+    /// The behavior of a transport that is told to stop.
+    enum Stopping: String, Sendable, Codable, CaseIterable {
+        /// As the library's transports: immediately, without a cancellation.
+        case controlled
+        /// As a transport of an application: when its task is canceled.
+        case canceled
+        /// As a faulty transport: never.
+        case ignored
+    }
+
+    let stopping: Stopping
+    private let serve: @Sendable (Connection) async throws -> Void
+    private let count = Lock(0)
+    private let open = Lock(0)
+
+    init(_ stopping: Stopping = .controlled, _ serve: @escaping @Sendable (Connection) async throws -> Void) {
+        self.stopping = stopping
+        self.serve = serve
+    }
+
+    var isStoppable: Bool { stopping == .controlled }
+    /// The number of requests that are on the wire.
+    var openCount: Int { open.withLock { $0 } }
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await send(request, under: nil, receive: receive)
+    }
+
+    func send(
+        _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
+    ) async throws {
+        let number = count.withLock { count in
+            count += 1
+            return count
+        }
+        open.withLock { $0 += 1 }
+        defer { open.withLock { $0 -= 1 } }
+        let connection = Connection(request, number, receive: receive)
+        if stopping == .ignored { return try await serve(connection) }
+        if stopping == .controlled { control?.onStop { connection.stop($0) } }
+        try await withTaskCancellationHandler {
+            try await serve(connection)
+        } onCancel: {
+            connection.stop(CancellationError())
+        }
+    }
+}

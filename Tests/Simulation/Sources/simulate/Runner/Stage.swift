@@ -1,0 +1,131 @@
+import Foundation
+import NessHTTP
+import NessLock
+
+/// A small program: two or three events that meet, with a strict outcome.
+struct SmallProgram: Sendable {
+    let name: String
+    /// The sentence of a guide or of a doc comment that the program checks.
+    let rule: String
+    let body: @Sendable (Stage) async throws -> Void
+
+    init(_ name: String, _ rule: String, _ body: @escaping @Sendable (Stage) async throws -> Void) {
+        self.name = name
+        self.rule = rule
+        self.body = body
+    }
+}
+
+/// The tools of a small program.
+final class Stage: Sendable {
+    private let failures = Lock<[String]>([])
+    private let received = Lock<[(line: String, at: Duration)]>([])
+    private let start = ContinuousClock.now
+    static let url = "https://a.test/x"
+
+    /// The broken rules so far.
+    var broken: [String] { failures.withLock { $0 } }
+
+    func expect(_ holds: Bool, _ message: @autoclosure () -> String) {
+        if holds { return }
+        let text = message()
+        failures.withLock { $0.append(text) }
+    }
+
+    /// The requests that the server has received, such as `GET /x`, in order.
+    var requests: [String] { received.withLock { $0.map(\.line) } }
+    /// The times at which they arrived.
+    var times: [Duration] { received.withLock { $0.map(\.at) } }
+
+    func count(_ line: String) -> Int { requests.count { $0 == line } }
+
+    /// Makes a manager whose server responds to each request after a moment.
+    func manager(
+        _ stopping: SimulatedTransport.Stopping = .controlled, _ configure: (inout Ness.Configuration) -> Void = { _ in }
+    ) -> Ness {
+        manager(stopping, serve: { connection in
+            try await connection.wait(.milliseconds(10))
+            try await connection.respond(200, [:], "ok")
+        }, configure)
+    }
+
+    /// Makes a manager whose server is a closure.
+    func manager(
+        _ stopping: SimulatedTransport.Stopping = .controlled, serve: @escaping @Sendable (Connection) async throws -> Void,
+        _ configure: (inout Ness.Configuration) -> Void = { _ in }
+    ) -> Ness {
+        let transport = SimulatedTransport(stopping) { [self] connection in
+            let request = connection.request
+            received.withLock { $0.append(("\(request.method.rawValue) \(request.url.path)", ContinuousClock.now - start)) }
+            try await serve(connection)
+        }
+        return Ness {
+            $0.transport = transport
+            configure(&$0)
+        }
+    }
+
+    /// Runs closures at the same time, and waits for all of them.
+    func together(_ parts: (@Sendable () async throws -> Void)...) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for part in parts { group.addTask { try await part() } }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Sends a request, and returns the kind of its outcome: `ok`, a status, or the kind of an error.
+    func outcome(of promise: Promise<DataResult>) async -> String {
+        do {
+            let status = try await promise.value.message.statusCode
+            return status == 200 ? "ok" : "\(status)"
+        } catch {
+            return Self.kind(error)
+        }
+    }
+
+    static func kind(_ error: any Error) -> String { (error as? NessError)?.kind.rawValue ?? "\(type(of: error))" }
+
+    /// Verifies that nothing is left: a request succeeds as if the manager were new.
+    func expectIdle(_ ness: Ness, _ path: String = "https://probe.test/probe") async {
+        let start = ContinuousClock.now
+        let outcome = await outcome(of: ness.httpRequest(withUrl: path).dataRequest())
+        expect(outcome == "ok", "a request at the end fails: \(outcome)")
+        expect(ContinuousClock.now - start < .seconds(5), "a request at the end waits for \(ContinuousClock.now - start)")
+    }
+}
+
+/// Notes the events of all requests.
+final class EventLog: RequestObserver, Sendable {
+    private let entries = Lock<[(id: Int, event: String)]>([])
+
+    private func note(_ request: HTTPRequest, _ event: String) { entries.withLock { $0.append((request.id, event)) } }
+
+    /// The events of each request.
+    var byRequest: [Int: [String]] { entries.withLock { Dictionary(grouping: $0, by: \.id).mapValues { $0.map(\.event) } } }
+
+    /// Returns what is wrong with the events: each request has one start and one end, in this order, and nothing outside of them.
+    func faults(isOver: Bool = true) -> [String] {
+        var faults: [String] = []
+        for (id, events) in byRequest.sorted(by: { $0.key < $1.key }) {
+            if events.first != "start" { faults.append("request \(id) has no start first: \(events)") }
+            if events.count(where: { $0 == "start" }) != 1 { faults.append("request \(id) does not start once: \(events)") }
+            let ends = events.count { $0 == "end" }
+            if ends > 1 || (isOver && (ends != 1 || events.last != "end")) { faults.append("request \(id) does not end once: \(events)") }
+            if isOver, events.count(where: { $0 == "success" || $0 == "failure" }) != 1 { faults.append("request \(id) has not one outcome: \(events)") }
+        }
+        return faults
+    }
+
+    func requestDidStart(_ request: HTTPRequest) { note(request, "start") }
+    func requestWillSend(_ request: HTTPRequest) { note(request, "willSend") }
+    func requestDidBeginExchange(_ request: HTTPRequest) { note(request, "exchange") }
+    func requestDidReceiveHead(_ request: HTTPRequest) { note(request, "head") }
+    func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) { note(request, "response") }
+    func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) { note(request, "retry") }
+    func requestDidPause(_ request: HTTPRequest) { note(request, "pause") }
+    func requestDidResume(_ request: HTTPRequest) { note(request, "resume") }
+    func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { note(request, "success") }
+    func requestDidFail(_ request: HTTPRequest, with error: any Error) { note(request, "failure") }
+    func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { note(request, "metrics") }
+    func requestDidEnd(_ request: HTTPRequest) { note(request, "end") }
+}
