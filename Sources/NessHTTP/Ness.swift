@@ -134,7 +134,7 @@ public final class Ness: Sendable {
 
     /// The number of concurrent exchanges with each origin. Other requests wait. A higher number starts waiting requests.
     /// A lower number ends no running one. At 0 the manager pauses: no exchange starts, except that of a request that has its place with
-    /// the host and waits for `Configuration.maximumConcurrentRequests`. During a pause, deadlines pass but timeouts do not.
+    /// the host and waits for `Configuration.maximumConcurrentRequests` or the throttle. During a pause, deadlines pass but timeouts do not.
     public var maximumConnectionsPerHost: Int {
         get { pipeline.hosts.limit }
         set { pipeline.hosts.limit = newValue }

@@ -72,7 +72,7 @@ extension Pipeline {
             guard context.call.consumeRenewal(after: response.statusCode) else { break }
             guard try await renew(authentication, after: response, in: context) else { break }
             // The renewal was still useful: later requests have the new credential.
-            if request.body?.isSpent == true { break }
+            if request.body?.isSpent == true || response.followsAction { break }
             response = try await answer(authenticate(request, by: authentication, isRenewed: true, in: context), context)
         }
         return response

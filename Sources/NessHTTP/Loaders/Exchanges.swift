@@ -16,9 +16,10 @@ extension Pipeline {
             exchange, sink: sink, bytesBefore: bytesBefore, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total,
             clock)
         defer { hop.finish() }
-        if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, hop) }
         if let waiter = hop.waitForHostSlot(request) { try await wait(waiter, .hostQueue, hop) }
         if let waiter = hop.waitForManagerSlot(request) { try await wait(waiter, .hostQueue, hop) }
+        // Last, so that requests whose tokens came while they waited for a slot do not start together.
+        if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, hop) }
         do {
             if let sink { try await sink.willSend() }
             try begin(hop, request)
@@ -37,7 +38,7 @@ extension Pipeline {
     private func wait(_ waiter: Waiter, _ line: WaitingLine, _ hop: Hop) async throws {
         let wait = { [waiting] in
             do { try await waiting.during(line) { try await waiter.wait() } } catch {
-                hop.forgetSlot()
+                if line == .hostQueue { hop.forgetSlot() }
                 throw error
             }
         }

@@ -191,6 +191,7 @@ extension Hop: ExchangeHop {
             let isAwaited = state.withLock { $0.body }?.isAwaited ?? false
             stop(exchange.context.idleError(after: timeout, bodyIsAwaited: isAwaited, response: exchange.response))
         case .again(let time): startTimer(after: time - now, number)
+        case nil: break
         }
     }
 

@@ -144,5 +144,5 @@ final class Wire: Sendable {
 
 extension HTTPResponse {
     /// False if the server certainly has not acted on the request: it redirected the request as it is, or rejected the credential.
-    fileprivate var mayFollowAction: Bool { ![307, 308, 401].contains(statusCode) }
+    var mayFollowAction: Bool { ![307, 308, 401].contains(statusCode) }
 }

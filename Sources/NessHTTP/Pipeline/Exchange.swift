@@ -58,6 +58,11 @@ final class Exchange: Sendable {
             }
         }
 
+        fileprivate func duplicateError(_ reason: String) -> any Error { context.error(.duplicate, reason) }
+
+        /// Fails a member that another one has replaced.
+        fileprivate func exclude(_ reason: String) { fail(duplicateError(reason)) }
+
         fileprivate func report(_ event: ExchangeEvent) { context.call.report(event, attempt: context.attempt) }
     }
 
@@ -85,7 +90,9 @@ final class Exchange: Sendable {
         fileprivate var task: Task<Void, Never>?
         /// The caller whose task runs the exchange; `nil` if it has its own.
         fileprivate var runner: Call?
-        fileprivate var isStopped = false
+        /// The error with which the exchange was stopped: that of the last member that left, or of code that is abandoned. From then on it
+        /// is the only outcome, whichever step notices the stop first.
+        fileprivate var stopError: (any Error)?
         fileprivate var partial: (any PartialResponse)?
         fileprivate var mayHaveActed = false
     }
@@ -120,29 +127,36 @@ final class Exchange: Sendable {
     func start(_ operation: @escaping @Sendable () async -> Void) {
         // Under the lock, which the task takes first: a caller who leaves meanwhile finds the task, and nothing is sent after that.
         state.withLock { state in
-            guard !state.isStopped else { return }
+            guard state.stopError == nil else { return }
             state.task = Task { [self] in
-                if self.state.withLock({ $0.isStopped }) { return finish(.failure(CancellationError())) }
-                await operation()
+                if let error = self.state.withLock({ $0.stopError }) {
+                    finish(.failure(error))
+                } else {
+                    await operation()
+                }
             }
         }
     }
 
     /// Ends the exchange, and gives the members the outcome.
-    func finish(_ outcome: Result<HTTPResponse, any Error>) {
-        let (members, _, _, _) = state.withLock { state in
+    /// - Returns: The outcome for the caller whose task runs the exchange: the error of the stop, if the exchange was stopped.
+    @discardableResult
+    func finish(_ outcome: Result<HTTPResponse, any Error>) -> Result<HTTPResponse, any Error> {
+        let (members, error, _, _, _) = state.withLock { state in
             if !state.hasEnded && !state.isTimingOut { state.outcome = outcome }
             state.hasEnded = true
-            return (state.members.takeAll(), state.task.take(), state.runner.take(), state.partial.take())
+            return (state.members.takeAll(), state.stopError, state.task.take(), state.runner.take(), state.partial.take())
         }
         for member in members { member.waiter?.resume(outcome) }
+        return error.map { .failure($0) } ?? outcome
     }
 
     /// Ends the exchange for its members, although code of the application may still run for it. The task that runs it is canceled, and
     /// nobody waits for it.
     func abandon(_ error: any Error) {
         let (members, task, runner) = state.withLock { state in
-            (state.hasEnded, state.isStopped) = (true, true)
+            state.hasEnded = true
+            state.stopError = state.stopError ?? error
             return (state.members.takeAll(), state.task, state.runner)
         }
         for member in members { member.fail(error) }
@@ -163,27 +177,33 @@ final class Exchange: Sendable {
     ///   - request: The caller's request.
     ///   - context: The caller's context.
     ///   - isRunner: True if the caller's task runs the exchange, and so does not wait in it.
+    ///   - exclusion: The reason for which the other members are excluded; `nil` to exclude none. Joining and excluding are one step: of
+    ///     several callers who each exclude the others, the last to join stays.
     /// - Returns: The caller as a member; `nil` if the exchange was left by all, or is about to time out for all.
-    func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false) -> Member? {
+    func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false, excludingOthers exclusion: String? = nil) -> Member? {
         let now = clock.elapsed()
         let timeouts = (toHead: request[FirstByteTimeout.self] ?? request.timeout, toEnd: request.timeout)
-        typealias Joined = (member: Member, isLate: Bool, checks: [any ExchangeHop], end: Result<HTTPResponse, any Error>?)
+        typealias Joined = (
+            member: Member, others: [Member], isLate: Bool, checks: [any ExchangeHop], end: Result<HTTPResponse, any Error>?
+        )
         let joined: Joined? = state.withLock { state in
             if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
             let isLate = state.eventCount > 0
             if isRunner { state.runner = context.call }
             if timeouts.toHead != timeouts.toEnd { state.hasTimeoutToHead = true }
+            let others = exclusion == nil ? [] : state.members.takeAll()
             let member = state.members.join { id in
                 Member(
                     id, of: self, context, isRunner: isRunner, timeouts: timeouts, joinedAt: now, isUpToDate: !isLate)
             }
-            if state.outcome != nil { return (member, true, [], state.outcome) }
+            if state.outcome != nil { return (member, others, true, [], state.outcome) }
             // Of several checks, `nextCheck` is only the one that was planned last.
             let isEarlier =
                 state.hops.count > 1 || state.nextCheck.map { now + min(timeouts.toHead, timeouts.toEnd).clampedForSleep < $0 } ?? false
-            return (member, isLate, isEarlier ? state.hops : [], nil)
+            return (member, others, isLate, isEarlier ? state.hops : [], nil)
         }
         guard let joined else { return nil }
+        if let exclusion { for other in joined.others { other.exclude(exclusion) } }
         context.call.setPartialResponse(self)
         if joined.isLate { bringUpToDate(joined.member) }
         if let end = joined.end {
@@ -200,7 +220,7 @@ final class Exchange: Sendable {
         let (member, task, runner, hops): (Member?, Task<Void, Never>?, Call?, [any ExchangeHop]) = state.withLock { state in
             guard let member = state.members.leave(id) else { return (nil, nil, nil, []) }
             guard state.members.isEmpty, !state.hasEnded else { return (member, nil, nil, []) }
-            (state.hasEnded, state.isStopped) = (true, true)
+            (state.hasEnded, state.stopError) = (true, error ?? CancellationError())
             return (member, state.task, state.runner, state.hops)
         }
         // Before the cancellation, which would otherwise end the runner's call as dropped.
@@ -219,14 +239,9 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Fails members with `NessError.duplicate`, each with an error of its request. They then leave.
-    /// - Parameters:
-    ///   - remaining: The member that stays; `nil` to fail all.
-    ///   - reason: The reason of the errors.
-    func excludeMembers(except remaining: Member? = nil, becauseOf reason: String) {
-        for member in state.withLock({ $0.members.elements }) where member !== remaining {
-            member.leave(becauseOf: member.context.error(.duplicate, reason))
-        }
+    /// Fails all members with `NessError.duplicate`, each with an error of its request. They then leave.
+    func excludeMembers(becauseOf reason: String) {
+        for member in state.withLock({ $0.members.elements }) { member.leave(becauseOf: member.duplicateError(reason)) }
     }
 
     // MARK: idleness
@@ -239,9 +254,11 @@ final class Exchange: Sendable {
     ///   - lastActivity: The time of the last byte in either direction, on the manager's clock.
     ///   - now: The current time, on the same clock.
     ///   - hasHead: True if the head of the response has arrived.
-    func judgeIdleness(since lastActivity: Duration, at now: Duration, hasHead: Bool) -> Idleness {
+    /// - Returns: The verdict; `nil` for an exchange without members, which is being stopped or has ended.
+    func judgeIdleness(since lastActivity: Duration, at now: Duration, hasHead: Bool) -> Idleness? {
         func timeout(of member: Member) -> Duration { hasHead ? member.timeouts.toEnd : member.timeouts.toHead }
         let (idle, next): ([Member], Duration?) = state.withLock { state in
+            if state.members.isEmpty { return ([], nil) }
             if state.members.count == 1, let only = state.members.firstElement {
                 let verdict = Idleness.judge(since: max(lastActivity, only.joinedAt), timeout(of: only), at: now)
                 guard case .again(let time) = verdict else {
@@ -263,8 +280,7 @@ final class Exchange: Sendable {
             state.isTimingOut = next == nil
             return (idle, next)
         }
-        // Without members nobody waits for the exchange.
-        guard let next else { return .tooLong(idle.map(timeout).max() ?? .zero) }
+        guard let next else { return idle.map(timeout).max().map { .tooLong($0) } }
         for member in idle {
             let context = member.context
             member.leave(becauseOf: context.idleError(after: timeout(of: member), response: context.call.responseSoFar))
@@ -273,13 +289,13 @@ final class Exchange: Sendable {
     }
 
     /// Adds a request on the wire.
-    /// - Throws: `CancellationError` if all members have left.
+    /// - Throws: The error with which the exchange was stopped.
     func add(_ hop: any ExchangeHop) throws {
-        let isStopped = state.withLock { state in
-            if !state.isStopped { state.hops.append(hop) }
-            return state.isStopped
+        let error = state.withLock { state in
+            if state.stopError == nil { state.hops.append(hop) }
+            return state.stopError
         }
-        if isStopped { throw CancellationError() }
+        if let error { throw error }
     }
 
     /// Removes a request on the wire, which has ended.

@@ -99,13 +99,15 @@ final class Observation: Sendable {
     ///   - isDrop: True on the thread of a drop, which may be the main thread: the observers are notified on another one.
     func end(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>, attempts: Int, isDrop: Bool = false) {
         let now = clock.elapsed()
-        let (metrics, hasBegun) = state.withLock { state in
+        // Without a start the observers hear nothing, and are released outside the lock.
+        let (metrics, hasBegun, _) = state.withLock { state in
+            defer { if !state.hasBegun { state.observers = [] } }
             state.sent = nil
             state.metrics.outcome = outcome
             state.metrics.attempts = attempts
             state.metrics.total = now - start
             state.hasEnded = true
-            return (state.metrics, state.hasBegun)
+            return (state.metrics, state.hasBegun, state.observers)
         }
         guard hasBegun else { return }
         // One closure makes all calls. An event of code that is still running then comes before all of them, or not at all.

@@ -40,7 +40,7 @@ extension RequestBuilder {
 
 /// The server-sent events of a request, over as many connections as necessary.
 struct ReconnectingEvents: AsyncSequence, Sendable {
-    let request: RequestBuilder
+    var request: RequestBuilder
     let deadline: Duration?
     let reconnects: Bool
     let endsAt: @Sendable (ServerSentEvent) -> Bool
@@ -56,7 +56,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
 
     /// Reads the events.
     struct Iterator: AsyncIteratorProtocol {
-        private let sequence: ReconnectingEvents
+        private var sequence: ReconnectingEvents
         /// The time on the manager's clock when the deadline of all connections passes.
         private let end: Duration?
         private var parser = EventParser()
@@ -72,6 +72,8 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
 
         fileprivate init(_ sequence: ReconnectingEvents) {
             self.sequence = sequence
+            // All connections are one request, which keeps the environment with which it started.
+            self.sequence.request.environment = sequence.request.environment ?? sequence.request.sender.environment
             end = sequence.deadline.map { sequence.request.pipelineClock.elapsed() + $0.clampedForSleep }
         }
 

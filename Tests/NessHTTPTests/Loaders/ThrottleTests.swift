@@ -74,6 +74,32 @@ struct ThrottleTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])
     }
 
+    @Test("requests that waited in the host's queue start at the rate, and not together")
+    func behindTheHostQueue() async throws {
+        let reached = Tally(), go = TestGate()
+        let rig = Rig {
+            $0.throttle = ThrottleLimit(rate: 1)
+            $0.maximumConnectionsPerHost = 1
+        }
+        rig.mock.on(.get, "/first") { _ in
+            reached.enter()
+            await go.wait()
+            return .status(200)
+        }
+        for path in ["/a", "/b"] { rig.mock.on(.get, path, replies: [.status(200)]) }
+        let first = rig.ness.httpRequest(withUrl: "first").dataRequest()
+        await reached.wait(for: 1)
+        let waiting = ["a", "b"].map { rig.ness.httpRequest(withUrl: $0).dataRequest() }
+        rig.clock.advance(by: .seconds(10))
+        go.open()
+        for promise in [first, waiting[0]] { _ = try await promise.value }
+        // The second has its slot now, and waits for the token that the first has taken.
+        await rig.clock.waitUntil { $0.sleeps == [.seconds(1)] }
+        #expect(!waiting[1].isCompleted)
+        rig.clock.advance(by: .seconds(1))
+        _ = try await waiting[1].value
+    }
+
     @Test("a hundred requests take the time that the rate demands") func manyWait() async throws {
         let rig = rig(ThrottleLimit(rate: 10), advances: true)
         let promises = (0..<100).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }

@@ -127,7 +127,7 @@ import Testing
         for promise in promises { _ = try? await promise.value }
         await rig.ness.reset()
         // A dropped one that had started tells its end a moment after.
-        while counts.entries.last != 0 { await counts.wait(for: counts.entries.count + 1) }
+        await counts.wait { $0.last == 0 }
         let seen = [0] + counts.entries
         #expect(zip(seen, seen.dropFirst()).allSatisfy { abs($0 - $1) == 1 && $1 >= 0 })
         #expect(counts.entries.count >= 2 * 133)

@@ -1,9 +1,10 @@
 import Foundation
-import NessHTTP
 import NessLock
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 @Suite(.inTurn(.withoutSockets)) struct ObserverDropTests {
     typealias Recorder = ObserverTests.Recorder
@@ -87,6 +88,17 @@ import Testing
         goOn.open()
         await gone.wait()
         #expect(recorder.events == ["start"] + Self.dropped)
+    }
+
+    @Test("observers hear nothing of a request that was dropped before its start, even if its task continues for a moment")
+    func beforeTheStart() throws {
+        let recorder = Recorder()
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let observation = Observation([recorder], isDownload: false, clock: PipelineClock(ContinuousClock()))
+        observation.end(request, .failure(CancellationError()), attempts: 0, isDrop: true)
+        observation.begin(request)
+        observation.willSend(request)
+        #expect(recorder.events.isEmpty)
     }
 
     @Test(
@@ -179,8 +191,6 @@ import Testing
 extension Log where Element == String {
     /// Suspends until every log has an entry.
     static func wait(for entry: String, in logs: [Log<String>]) async {
-        for log in logs {
-            while !log.entries.contains(entry) { await log.wait(for: log.entries.count + 1) }
-        }
+        for log in logs { await log.wait { $0.contains(entry) } }
     }
 }

@@ -7,8 +7,6 @@ extension Pipeline {
     func renew(
         _ authentication: any Authentication, after response: HTTPResponse, in context: CallContext
     ) async throws -> Bool {
-        // A loader above may have ignored that the request was dropped.
-        try Task.checkCancellation()
         do {
             return try await run(authentication, in: context) { try await authentication.renew(after: response) }
         } catch {
@@ -43,6 +41,8 @@ extension Pipeline {
         _ authentication: any Authentication, isRenewed: Bool = false, in context: CallContext,
         _ method: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
+        // A loader above may have ignored that the request was dropped, and may run this in a task that was not canceled.
+        if context.call.hasEnded { throw CancellationError() }
         let circumstances = AuthenticationCircumstances(call: context.call, pipeline: self, isRenewed: isRenewed)
         let current = AuthenticationCircumstances.$current
         do {
@@ -81,8 +81,11 @@ extension Authentication {
 
 extension HTTPResponse {
     /// Returns true if the responding server has seen the request's credential. A redirect to another origin, or out of the base URL that
-    /// the credential is for, removes the credential.
+    /// the credential is for, removes the credential, and a redirect back does not restore it.
     func hasSeenCredential(of request: HTTPRequest, inside scope: URL?) -> Bool {
-        url.hasSameOrigin(as: request.url) && scope?.contains(url) != false
+        (history + [self]).allSatisfy { $0.url.hasSameOrigin(as: request.url) && scope?.contains($0.url) != false }
     }
+
+    /// True if a server may have acted before it sent one of the redirects, so that the whole request must not be sent again.
+    var followsAction: Bool { history.contains { $0.mayFollowAction && !$0.request.isIdempotent } }
 }

@@ -71,7 +71,7 @@ public enum RequestDuplicatedDecision: Sendable {
     /// Sends the current request. The exchange in flight is dropped, and its callers are excluded.
     case dropAndRequestAgain
     /// Sends the current request, and passes its result to a closure. The exchange in flight is dropped, and every caller is excluded. The
-    /// closure runs off the main thread.
+    /// closure runs off the main thread. It is not called if the current request is dropped before the decision takes effect.
     case dropAndRequestAgainWithCompletion(@Sendable (Result<HTTPResponse, any Error>) -> Void)
     /// Excludes the current caller. The exchange in flight and its callers continue.
     case ignoreCurrentCompletion
@@ -79,7 +79,8 @@ public enum RequestDuplicatedDecision: Sendable {
     case useCurrentCompletion
     /// Shares the exchange in flight: every caller gets its result.
     case useBothCompletion
-    /// Passes the result of the exchange in flight to a closure. Every caller is excluded. The closure runs off the main thread.
+    /// Passes the result of the exchange in flight to a closure. Every caller is excluded. The closure runs off the main thread. It is not
+    /// called if the current request is dropped before the decision takes effect.
     case useCompletion(@Sendable (Result<HTTPResponse, any Error>) -> Void)
     /// Sends the current request on its own. The exchange in flight and its callers continue.
     case requestSeparately

@@ -29,8 +29,7 @@ extension Pipeline {
         let outcome: Result<HTTPResponse, any Error>
         do { outcome = .success(try await hops(exchange.request, exchange)) } catch { outcome = .failure(error) }
         coalesce.remove(exchange)
-        exchange.finish(outcome)
-        return outcome
+        return exchange.finish(outcome)
     }
 
     /// Joins an exchange, or starts one.
@@ -46,7 +45,6 @@ extension Pipeline {
             if decision.completion != nil { joining = CallContext(deliveryCall(for: context)) }
             guard let member = try joinOrBegin(request, joining, decision) else { continue }
             if let exclusion = decision.exclusion {
-                decision.joined?.excludeMembers(except: member, becauseOf: exclusion)
                 decision.replaced?.excludeMembers(becauseOf: exclusion)
                 if let completion = decision.completion {
                     deliver(member, of: joining.call, to: completion)
@@ -62,7 +60,7 @@ extension Pipeline {
         _ request: HTTPRequest, _ context: CallContext, _ decision: Coalesce.Decision
     ) throws -> Exchange.Member? {
         if let joined = decision.joined {
-            guard let member = joined.join(request, in: context) else { return nil }
+            guard let member = joined.join(request, in: context, excludingOthers: decision.exclusion) else { return nil }
             do { try note(member, context) } catch {
                 member.leave()
                 throw error

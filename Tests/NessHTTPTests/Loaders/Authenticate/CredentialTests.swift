@@ -74,6 +74,41 @@ struct CredentialTests {
         #expect(refreshes.total == 0)
     }
 
+    @Test("a 401 behind a redirect to another origin and back renews nothing, because the request no longer carried the credential")
+    func a401BehindARedirectAndBack() async throws {
+        let refreshes = Tally()
+        let rig = Rig {
+            $0.authentication = RefreshableAuthentication(credential: "a") {
+                ["Authorization": $0]
+            } refresh: { _, _ in
+                "\(refreshes.enter())"
+            }
+        }
+        rig.mock.on(.get, "/go", replies: [.status(302, headers: ["Location": "https://other.test/x"])])
+        rig.mock.on(.get, "//other.test/x", replies: [.status(302, headers: ["Location": "https://mock.test/back"])])
+        rig.mock.on(.get, "/back", replies: [.status(401)])
+        #expect(try await rig.ness.httpRequest(withUrl: "go").dataRequest().value.message.statusCode == 401)
+        #expect(rig.mock.requests.last?.headers.contains("Authorization") == false)
+        #expect(refreshes.total == 0)
+    }
+
+    @Test("a POST that the server acted on is not sent again after a 401; the credential is renewed for later requests", arguments: [301, 302, 303])
+    func a401AfterAnAction(status: Int) async throws {
+        let rig = Rig {
+            $0.authentication = RefreshableAuthentication(credential: "old") {
+                ["Authorization": $0]
+            } refresh: { _, _ in
+                "new"
+            }
+        }
+        rig.mock.on(.post, "/orders", replies: [.status(status, headers: ["Location": "/orders/1"])])
+        rig.mock.on(.get, "/orders/1") { $0.headers["Authorization"] == "new" ? .status(200) : .status(401) }
+        #expect(try await rig.ness.httpRequest(.post, withUrl: "orders").dataRequest().value.message.statusCode == 401)
+        #expect(rig.mock.requests.map(\.method) == [.post, .get])
+        #expect(try await rig.ness.httpRequest(withUrl: "orders/1").dataRequest().value.message.statusCode == 200)
+        #expect(rig.mock.requests.count == 3)
+    }
+
     @Test("a request may ask for the manager's credential, bring its own, or have none", .covers("HIS-35"))
     func aRequestMayAskForThem() async throws {
         let rig = try rig()

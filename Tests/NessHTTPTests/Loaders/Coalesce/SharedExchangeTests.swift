@@ -219,8 +219,8 @@ import Testing
         let request = HTTPRequest(url: try url("https://mock.test/x"))
         let exchange = Exchange(request, in: Self.context(request))
         let leaving = Self.context(request), staying = Self.context(request)
-        let first = try #require(exchange.join(request, in: leaving)), second = try #require(exchange.join(request, in: staying))
-        exchange.excludeMembers(except: second, becauseOf: "excluded")
+        let first = try #require(exchange.join(request, in: leaving))
+        let second = try #require(exchange.join(request, in: staying, excludingOthers: "excluded"))
         let excluded = await #expect(throws: NessError.self) { _ = try await first.waiter?.wait() }
         #expect(excluded?.kind == .duplicate)
         exchange.report(.began)
@@ -252,6 +252,29 @@ import Testing
         _ = try #require(left.join(request, in: Self.context(request)))
         left.excludeMembers(becauseOf: "excluded")
         #expect(left.join(request, in: Self.context(request)) == nil, "it was left by all")
+    }
+
+    @Test("of several callers who each exclude the others, the last to join stays")
+    func excludingOneAnother() throws {
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let exchange = Exchange(request, in: Self.context(request))
+        let members = try (0..<3).map { _ in
+            try #require(exchange.join(request, in: Self.context(request), excludingOthers: "excluded"))
+        }
+        #expect(members.map { $0.waiter?.hasEnded } == [true, true, false])
+        #expect(exchange.isOpen && exchange.callerCount == 1)
+    }
+
+    @Test("an exchange that its last caller has left has no other outcome than the error of that caller")
+    func theErrorOfTheStop() throws {
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let exchange = Exchange(request, in: Self.context(request))
+        let member = try #require(exchange.join(request, in: Self.context(request), isRunner: true))
+        member.leave(becauseOf: TransportError.tls)
+        // The task that runs the exchange may notice the stop in any step.
+        #expect(exchange.judgeIdleness(since: .zero, at: .seconds(1_000_000), hasHead: false) == nil)
+        let outcome = exchange.finish(.failure(CancellationError()))
+        #expect(throws: TransportError.self) { try outcome.get() }
     }
 
     @Test("an exchange that does not start, because another caller was faster, is released with its caller")

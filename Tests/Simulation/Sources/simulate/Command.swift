@@ -12,7 +12,8 @@ enum Command {
         }
     }
 
-    private static let smallPrograms = FaultPrograms.all
+    private static let smallPrograms =
+        FaultPrograms.all + SharingPrograms.all + LimitPrograms.all + LifePrograms.all + TransferPrograms.all
 
     private static func micro(_ arguments: [String]) -> Int32 {
         let rounds = arguments.first.flatMap(UInt64.init) ?? 1_000

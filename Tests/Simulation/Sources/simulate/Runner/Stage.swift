@@ -73,6 +73,33 @@ final class Stage: Sendable {
         }
     }
 
+    /// Waits for a random time: often none, or the time that the server needs.
+    func moment() async throws {
+        let choice = Int.random(in: 0..<24)
+        if choice > 3 { try await Task.sleep(for: .milliseconds(choice)) }
+    }
+
+    /// Sends GET requests at random moments, each to its URL, and drops some of them.
+    /// - Returns: The outcomes, in the order of the URLs.
+    func crowd(_ ness: Ness, _ urls: [String], drops: Bool = true) async throws -> [String] {
+        try await withThrowingTaskGroup(of: (Int, String).self) { group in
+            for (index, url) in urls.enumerated() {
+                group.addTask { [self] in
+                    try await moment()
+                    let promise = ness.httpRequest(withUrl: url).dataRequest()
+                    if drops, Bool.random() {
+                        try await moment()
+                        promise.drop()
+                    }
+                    return (index, await outcome(of: promise))
+                }
+            }
+            var outcomes = urls
+            for try await (index, outcome) in group { outcomes[index] = outcome }
+            return outcomes
+        }
+    }
+
     /// Sends a request, and returns the kind of its outcome: `ok`, a status, or the kind of an error.
     func outcome(of promise: Promise<DataResult>) async -> String {
         do {
@@ -85,8 +112,13 @@ final class Stage: Sendable {
 
     static func kind(_ error: any Error) -> String { (error as? NessError)?.kind.rawValue ?? "\(type(of: error))" }
 
-    /// Verifies that nothing is left: a request succeeds as if the manager were new.
+    func expect(_ outcomes: [String], in allowed: Set<String>) {
+        expect(outcomes.allSatisfy(allowed.contains), "the outcomes are \(outcomes)")
+    }
+
+    /// Verifies that nothing is left: a request succeeds as if the manager were new. A drop settles a promise before its task has ended.
     func expectIdle(_ ness: Ness, _ path: String = "https://probe.test/probe") async {
+        try? await Task.sleep(for: .milliseconds(1))
         let start = ContinuousClock.now
         let outcome = await outcome(of: ness.httpRequest(withUrl: path).dataRequest())
         expect(outcome == "ok", "a request at the end fails: \(outcome)")

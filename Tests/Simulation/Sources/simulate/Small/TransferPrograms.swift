@@ -1,0 +1,230 @@
+import Foundation
+import NessHTTP
+import NessLock
+
+/// Small programs about downloads, streams, cookies and environments.
+enum TransferPrograms {
+    private static let content = String(repeating: "0123456789", count: 400)
+
+    /// Serves a file with ranges, in pieces.
+    private static func serveFile(_ connection: Connection) async throws {
+        let range = connection.request.headers["Range"].map { $0.dropFirst("bytes=".count).split(separator: "-") } ?? []
+        let start = range.first.flatMap { Int($0) } ?? 0
+        let end = range.count > 1 ? Int(range[1]) ?? content.count - 1 : content.count - 1
+        let body = Array(content.utf8)[start...end]
+        var headers: HTTPHeaders = ["ETag": "\"1\"", "Accept-Ranges": "bytes", "Content-Length": "\(body.count)"]
+        if !range.isEmpty { headers["Content-Range"] = "bytes \(start)-\(end)/\(content.count)" }
+        try await connection.report(.head(statusCode: range.isEmpty ? 200 : 206, headers: headers))
+        var rest = body[...]
+        while !rest.isEmpty {
+            try await connection.wait(.milliseconds(2))
+            try await connection.report(.body(Data(rest.prefix(500))))
+            rest = rest.dropFirst(500)
+        }
+    }
+
+    /// Runs a closure with the URL of a file in a new folder, which is removed afterwards.
+    private static func withFile(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "ness-simulation-\(getpid())-\(UInt64.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder.appending(path: "file"))
+    }
+
+    static let all: [SmallProgram] = [
+        SmallProgram("pause-and-resume", "a download that is paused and resumed at any moment ends with the whole file") { stage in
+            try await withFile { file in
+                let ness = stage.manager(serve: serveFile)
+                let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file)
+                try await stage.together(
+                    { _ = try await promise.value },
+                    {
+                        for _ in 0..<3 {
+                            try await stage.moment()
+                            promise.pause()
+                            if Bool.random() { try await stage.moment() }
+                            promise.resume()
+                        }
+                    })
+                stage.expect(try String(contentsOf: file, encoding: .utf8) == content, "the file differs")
+            }
+        },
+        SmallProgram("pause-and-timeout", "a timeout stops during a pause") { stage in
+            try await withFile { file in
+                let ness = stage.manager(serve: serveFile)
+                let promise = ness.httpRequest(withUrl: Stage.url).set(timeout: .milliseconds(4)).downloadRequest(forSavedLocation: file)
+                try await stage.together(
+                    { _ = try await promise.value },
+                    {
+                        try await stage.moment()
+                        promise.pause()
+                        try await Task.sleep(for: .milliseconds(50))
+                        promise.resume()
+                    })
+                stage.expect(try String(contentsOf: file, encoding: .utf8) == content, "the file differs")
+            }
+        },
+        SmallProgram("drop-and-file", "a file is the old one or the whole new one") { stage in
+            try await withFile { file in
+                try "old".write(to: file, atomically: true, encoding: .utf8)
+                let ness = stage.manager(serve: serveFile)
+                let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file, segments: Int.random(in: 1...3))
+                try await stage.together(
+                    { _ = try? await promise.value },
+                    {
+                        try await stage.moment()
+                        promise.drop()
+                    })
+                await ness.shutdown(within: .zero)
+                let found = try String(contentsOf: file, encoding: .utf8)
+                stage.expect(found == "old" || found == content, "the file has \(found.count) bytes")
+            }
+        },
+        SmallProgram("two-downloads", "two downloads to one file each end, and leave one whole file") { stage in
+            try await withFile { file in
+                let ness = stage.manager(serve: serveFile)
+                let requests = [Stage.url, Stage.url, "https://b.test/x"].map {
+                    ness.httpRequest(withUrl: $0).downloadRequest(forSavedLocation: file)
+                }
+                try await stage.together(
+                    {
+                        for request in requests.dropFirst() {
+                            // Another resource has to wait until the file is free.
+                            do { _ = try await request.value } catch { stage.expect([Stage.kind(error)], in: ["fileSystem"]) }
+                        }
+                    },
+                    {
+                        try await stage.moment()
+                        requests[0].drop()
+                        _ = try? await requests[0].value
+                    })
+                let found = try? String(contentsOf: file, encoding: .utf8)
+                stage.expect(found == nil || found == content, "the file differs")
+            }
+        },
+        SmallProgram("segments-and-pause", "a download in parts that is paused ends with the whole file, and fetches no byte more than it must") { stage in
+            try await withFile { file in
+                let ness = stage.manager(serve: serveFile)
+                let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file, segments: 3)
+                try await stage.together(
+                    { _ = try await promise.value },
+                    {
+                        try await stage.moment()
+                        promise.pause()
+                        promise.resume()
+                    })
+                stage.expect(try String(contentsOf: file, encoding: .utf8) == content, "the file differs")
+            }
+        },
+        SmallProgram("progress-ends-at-its-total", "the progress of a request that succeeded is its total") { stage in
+            try await withFile { file in
+                let ness = stage.manager(serve: serveFile)
+                let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file)
+                _ = try await promise.value
+                stage.expect(promise.progress.fractionCompleted == 1, "the progress is \(promise.progress)")
+            }
+        },
+        SmallProgram("stream-and-drop", "a stream that is dropped ends its reader, and frees its slot") { stage in
+            let ness = stage.manager(serve: serveFile) { $0.maximumConnectionsPerHost = 1 }
+            let promise = ness.httpRequest(withUrl: Stage.url).streamRequest()
+            try await stage.together(
+                {
+                    var read = 0
+                    do {
+                        for try await chunk in promise.chunks { read += chunk.count }
+                        stage.expect(read == content.count, "\(read) bytes were read")
+                    } catch {
+                        stage.expect([Stage.kind(error)], in: ["dropped"])
+                    }
+                },
+                {
+                    try await stage.moment()
+                    promise.drop()
+                })
+            await ness.shutdown(within: .seconds(5))
+        },
+        SmallProgram("leave-a-stream", "leaving the loop closes the connection, and frees its slot") { stage in
+            let ness = stage.manager(serve: { connection in
+                if connection.request.url.path == "/probe" { return try await connection.respond(200) }
+                try await connection.report(.head(statusCode: 200, headers: [:]))
+                while true {
+                    try await connection.wait(.milliseconds(1))
+                    try await connection.report(.body(Data("line\n".utf8)))
+                }
+            }) { $0.maximumConnectionsPerHost = 1 }
+            var left = Int.random(in: 0...5)
+            do {
+                let lines = ness.httpRequest(withUrl: Stage.url).streamRequest().lines
+                for try await line in lines {
+                    stage.expect(line == "line", "the line is \(line)")
+                    left -= 1
+                    if left < 0 { break }
+                }
+            }
+            await stage.expectIdle(ness, "https://a.test/probe")
+        },
+        SmallProgram("events-keep-their-environment", "an event stream keeps the environment with which it started") { stage in
+            let tokens = Lock<[String?]>([])
+            let ness = stage.manager(serve: { connection in
+                tokens.withLock { $0.append(connection.request.headers["X-Token"]) }
+                try await connection.respond(200, ["Content-Type": "text/event-stream"], "data: one\n\n")
+            }) {
+                $0.baseURL = URL(string: "https://a.test/")
+                $0.defaultHeaders = ["X-Token": "old"]
+            }
+            var count = 0
+            for try await _ in ness.httpRequest(withUrl: "x").serverSentEvents() {
+                ness.environment = ServerEnvironment(baseURL: URL(string: "https://b.test/"), defaultHeaders: ["X-Token": "new"])
+                count += 1
+                if count == 3 { break }
+            }
+            let seen = tokens.withLock { $0 }
+            stage.expect(seen == ["old", "old", "old"], "the connections carried \(seen)")
+        },
+        SmallProgram("cookies-of-a-login", "a request that starts after a login has completed carries its cookie, and no other origin gets it") { stage in
+            let ness = stage.manager(serve: { connection in
+                let cookie = connection.request.headers["Cookie"]
+                if connection.request.url.host == "b.test" { stage.expect(cookie == nil, "b.test got \(cookie ?? "")") }
+                if connection.request.url.path == "/x" { return try await connection.respond(200, ["Set-Cookie": "session=1"]) }
+                try await connection.respond(cookie == nil ? 403 : 200, [:], "ok")
+            }) { $0.cookies = CookieJar() }
+            try await stage.together(
+                { _ = try await stage.crowd(ness, ["https://b.test/0", "https://a.test/1", "https://b.test/2"]) },
+                {
+                    _ = await stage.outcome(of: ness.httpRequest(withUrl: Stage.url).dataRequest())
+                    stage.expect([await stage.outcome(of: ness.httpRequest(withUrl: "https://a.test/y").dataRequest())], in: ["ok"])
+                })
+        },
+        SmallProgram("switch-the-environment", "neither credentials nor default headers cross a switch of the environment") { stage in
+            let ness = stage.manager(serve: { connection in
+                let host = connection.request.url.host ?? ""
+                let token = connection.request.headers["Authorization"] ?? "none"
+                stage.expect(token == "Bearer \(host)", "\(host) got \(token)")
+                try await connection.respond(200, [:], "ok")
+            })
+            @Sendable func environment(_ host: String) -> ServerEnvironment {
+                ServerEnvironment(baseURL: URL(string: "https://\(host)/"), authentication: BearerAuthentication(token: host))
+            }
+            ness.environment = environment("a.test")
+            try await stage.together(
+                { stage.expect(try await stage.crowd(ness, ["0", "1", "2"]), in: ["ok", "dropped"]) },
+                {
+                    try await stage.moment()
+                    ness.environment = environment("b.test")
+                })
+        },
+        SmallProgram("cache-and-two-readers", "a stored response is delivered whole, and a 304 gives the stored body") { stage in
+            let ness = stage.manager(serve: { connection in
+                let isKnown = connection.request.headers["If-None-Match"] == "\"1\""
+                try await connection.wait(.milliseconds(3))
+                try await connection.respond(isKnown ? 304 : 200, ["ETag": "\"1\"", "Cache-Control": "no-cache"], isKnown ? "" : "whole")
+            }) { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
+            for _ in 0..<2 {
+                try await stage.together(
+                    { stage.expect(try await ness.httpRequest(withUrl: Stage.url).text() == "whole", "the first reader's body differs") },
+                    { stage.expect(try await ness.httpRequest(withUrl: Stage.url).text() == "whole", "the second reader's body differs") },
+                    { _ = try await stage.crowd(ness, [Stage.url]) })
+            }
+        },
+    ]
+}
