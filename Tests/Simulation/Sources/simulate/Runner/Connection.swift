@@ -50,12 +50,10 @@ final class Connection: Sendable {
         try check()
     }
 
-    /// Waits until the connection is closed.
+    /// Waits until the client closes the connection; at the latest for five minutes, because some transports ignore that.
     func waitForEver() async throws -> Never {
-        while true {
-            try check()
-            await suspend()
-        }
+        try await wait(.seconds(300))
+        throw TransportError.connectionLost
     }
 
     private func suspend() async {

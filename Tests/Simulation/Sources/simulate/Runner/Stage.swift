@@ -130,7 +130,10 @@ final class Stage: Sendable {
 final class EventLog: RequestObserver, Sendable {
     private let entries = Lock<[(id: Int, event: String)]>([])
 
-    private func note(_ request: HTTPRequest, _ event: String) { entries.withLock { $0.append((request.id, event)) } }
+    private func note(_ request: HTTPRequest, _ event: String) {
+        // A request that a loader makes itself is part of the caller's, and has no start and end.
+        if !request.url.path.hasSuffix("/other") { entries.withLock { $0.append((request.id, event)) } }
+    }
 
     /// The events of each request.
     var byRequest: [Int: [String]] { entries.withLock { Dictionary(grouping: $0, by: \.id).mapValues { $0.map(\.event) } } }

@@ -1,0 +1,84 @@
+import Foundation
+import NessHTTP
+import NessLock
+
+/// Starts a request of each kind, and reads its outcome to the end.
+struct RequestStarter: Sendable {
+    let execution: Execution
+    let id: Int
+    let plan: RequestPlan
+
+    func start(_ builder: RequestBuilder) -> Execution.Handle {
+        switch plan.kind {
+        case .data: return handle(of: builder.dataRequest()) { ($0.message, String(decoding: $0.message.body, as: UTF8.self)) }
+        case .decoded:
+            return handle(of: builder.dataRequest(decoding: String.self).withResponse()) { ($0.response, $0.value) }
+        case .upload:
+            let file = execution.folder.appending(path: "upload\(id)")
+            try? Data("operation \(id)".utf8).write(to: file)
+            return handle(of: builder.uploadRequest(forFileLocation: file)) {
+                ($0.message, String(decoding: $0.message.body, as: UTF8.self))
+            }
+        case .download, .segments:
+            let promise = builder.downloadRequest(
+                forSavedLocation: execution.file(plan.file), segments: plan.kind == .segments ? 3 : 1)
+            return handle(of: promise, pause: { promise.pause() }, resume: { promise.resume() }) { ($0.message, nil) }
+        case .stream: return stream(builder)
+        case .events: return events(builder)
+        }
+    }
+
+    private func handle<Value: Sendable>(
+        of promise: Promise<Value>, pause: @escaping @Sendable () -> Void = {}, resume: @escaping @Sendable () -> Void = {},
+        read: @escaping @Sendable (Value) -> (HTTPResponse?, String?)
+    ) -> Execution.Handle {
+        let end = promise.finally(on: .immediate) { [self] value, error in
+            let (response, body) = value.map(read) ?? (nil, nil)
+            let progress = (promise as? AnyProgress)?.progressAtTheEnd
+            execution.settle(id, response, body, error, progress)
+        }
+        return Execution.Handle(
+            drop: { promise.drop() }, pause: pause, resume: resume,
+            end: {
+                _ = try? await end.value
+            })
+    }
+
+    /// Reads a stream in a task. A drop may come before the head, during the body or after it.
+    private func stream(_ builder: RequestBuilder) -> Execution.Handle {
+        let promise = builder.streamRequest()
+        let task = Task { [self] in
+            var body = Data()
+            do {
+                let result = try await promise.value
+                for try await chunk in result.chunks { body.append(chunk) }
+                execution.settle(id, result.message, String(decoding: body, as: UTF8.self), nil, nil)
+            } catch {
+                execution.settle(id, nil, nil, error, nil)
+            }
+        }
+        return Execution.Handle(drop: { promise.drop() }, pause: {}, resume: {}, end: { await task.value })
+    }
+
+    /// Reads three events, over two connections.
+    private func events(_ builder: RequestBuilder) -> Execution.Handle {
+        let task = Task { [self] in
+            var seen: [String] = []
+            do {
+                for try await event in builder.set(deadline: .seconds(100)).serverSentEvents() {
+                    seen.append(event.data)
+                    if seen.count == 3 { break }
+                }
+                execution.settle(id, nil, seen.joined(separator: "\n"), nil, nil)
+            } catch {
+                execution.settle(id, nil, nil, error, nil)
+            }
+        }
+        return Execution.Handle(drop: { task.cancel() }, pause: {}, resume: {}, end: { await task.value })
+    }
+}
+
+/// The progress of a promise of any request.
+protocol AnyProgress { var progressAtTheEnd: TransferProgress { get } }
+
+extension RequestPromise: AnyProgress { var progressAtTheEnd: TransferProgress { progress } }
