@@ -126,6 +126,11 @@ final class Execution: Sendable {
             guard let handle = snapshot.handles[id] else { return }
             state.withLock { $0.outcomes[id]?.wasPaused = true }
             handle.pause()
+            // An actor may wait for it.
+            Task {
+                try? await Task.sleep(for: .seconds(30))
+                handle.resume()
+            }
         case .resume(let id): snapshot.handles[id]?.resume()
         case .wait(let id): await snapshot.handles[id]?.end()
         case .dropAll: ness.dropAllRequests()
