@@ -91,7 +91,7 @@ final class Exchange: Sendable {
         /// The caller whose task runs the exchange; `nil` if it has its own.
         fileprivate var runner: Call?
         /// The error with which the exchange was stopped: that of the last member that left, or of code that is abandoned. From then on it
-        /// is the only outcome, whichever step notices the stop first.
+        /// is the only outcome: several steps may notice the stop, in any order.
         fileprivate var stopError: (any Error)?
         fileprivate var partial: (any PartialResponse)?
         fileprivate var mayHaveActed = false
@@ -180,7 +180,8 @@ final class Exchange: Sendable {
     ///   - exclusion: The reason for which the other members are excluded; `nil` to exclude none. Joining and excluding are one step: of
     ///     several callers who each exclude the others, the last to join stays.
     /// - Returns: The caller as a member; `nil` if the exchange was left by all, or is about to time out for all.
-    func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false, excludingOthers exclusion: String? = nil) -> Member? {
+    func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false, excludingOthers exclusion: String? = nil) -> Member?
+    {
         let now = clock.elapsed()
         let timeouts = (toHead: request[FirstByteTimeout.self] ?? request.timeout, toEnd: request.timeout)
         typealias Joined = (

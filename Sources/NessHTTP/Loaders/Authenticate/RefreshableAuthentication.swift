@@ -174,8 +174,10 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         newerThan generation: Int, _ occasion: Occasion, _ circumstances: AuthenticationCircumstances?
     ) async throws {
         while true {
-            // A request that was dropped must not start a refresh.
+            // A request that was dropped must not start a refresh, even if a loader has ignored the drop. Nor may one from before a reset:
+            // the manager would end its refresh again and again.
             try Task.checkCancellation()
+            if circumstances?.isOver == true { throw CancellationError() }
             let (refresh, stale): (RunningRefresh?, (Credential, Int)?) = state.withLock { state in
                 // A refresh that has set a credential may still fail.
                 if let running = state.refresh, running.isLive { return (running, nil) }
@@ -240,6 +242,9 @@ struct AuthenticationCircumstances: Sendable {
     let pipeline: Pipeline
     /// True if the credential was just renewed, and is not to be renewed ahead of time.
     var isRenewed = false
+
+    /// True if the call has ended, or is from before a reset or a shutdown, which ends it.
+    var isOver: Bool { call.hasEnded || pipeline.running.refusal(of: call.policies.epoch) != nil }
 }
 
 /// The number of the credential that a request carries. The `Authentication` that added the credential counts them.

@@ -92,7 +92,9 @@ struct CredentialTests {
         #expect(refreshes.total == 0)
     }
 
-    @Test("a POST that the server acted on is not sent again after a 401; the credential is renewed for later requests", arguments: [301, 302, 303])
+    @Test(
+        "a POST that the server acted on is not sent again after a 401; the credential is renewed for later requests",
+        arguments: [301, 302, 303])
     func a401AfterAnAction(status: Int) async throws {
         let rig = Rig {
             $0.authentication = RefreshableAuthentication(credential: "old") {

@@ -10,6 +10,7 @@ enum Command {
         case "trace": return trace(rest)
         case "found": return found(rest)
         case "survey": return survey(rest)
+        case "until-broken": return untilBroken(rest)
         case let seed? where UInt64(seed) != nil: return random(arguments)
         default:
             print("usage: run SEED [COUNT] | micro [ROUNDS [SEED [NAME]]] | trace SEED-OR-FILE | found [FILE…]")
@@ -71,6 +72,8 @@ enum Command {
             guard let broken = verdict.broken else { continue }
             print("seed \(seed): \(broken)")
             fflush(nil)
+            // Its threads and tasks are still there, and would disturb further runs of this process.
+            if ["tooManySteps", "deadlock"].contains(broken) { return 1 }
             let shrunk = ProgramRun.shrunk(program, broken)
             let again = ProgramRun.run(shrunk, isTraced: true)
             print("shrunk to \(shrunk.operations.count) operations:\n\(ProgramRun.encoded(shrunk))")
@@ -78,8 +81,9 @@ enum Command {
             return 1
         }
         let time = seconds(since: start)
-        print("seeds \(first) to \(first + count - 1): \(operations) operations, \(exchanges) exchanges, \(Int(time)) s, "
-            + "\(Int(Double(count) / max(time, 0.001))) seeds a second, hash \(hash)")
+        print(
+            "seeds \(first) to \(first + count - 1): \(operations) operations, \(exchanges) exchanges, \(Int(time)) s, "
+                + "\(Int(Double(count) / max(time, 0.001))) seeds a second, hash \(hash)")
         return 0
     }
 
@@ -94,9 +98,29 @@ enum Command {
             if seen[kind] == nil { print("seed \(seed): \(broken)") }
             fflush(nil)
             seen[kind, default: 0] += 1
+            if ["tooManySteps", "deadlock"].contains(broken) { break }
         }
         print("\(count) seeds in \(Int(seconds(since: start))) s: \(seen.sorted { $0.value > $1.value })")
         return seen.isEmpty ? 0 : 1
+    }
+
+    /// Runs small and random programs in turn, until a rule is broken or the time is over.
+    private static func untilBroken(_ arguments: [String]) -> Int32 {
+        let (start, limit) = (csim_real_ns(), Double(number(arguments, 0, 60)))
+        for seed in 1...UInt64.max {
+            for program in smallPrograms {
+                guard seconds(since: start) < limit else { return 0 }
+                guard let fault = run(program, seed) else { continue }
+                print("\(program.name), seed \(seed): \(fault)")
+                return 1
+            }
+            for seed in seed * 3..<seed * 3 + 3 {
+                guard let broken = ProgramRun.run(Generator.program(seed)).broken else { continue }
+                print("random program \(seed): \(broken)")
+                return 1
+            }
+        }
+        return 0
     }
 
     private static func program(_ text: String) -> Program? {

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 
-/// What happened to one request of a program.
+/// The history of one request of a program.
 struct Outcome: Sendable {
     let plan: RequestPlan
     var startedAt: ContinuousClock.Instant
@@ -32,7 +32,7 @@ final class Execution: Sendable {
         var hasNewLimit = false
     }
 
-    /// What an actor can do with a request of any kind.
+    /// The actions that an actor can take on a request of any kind.
     struct Handle: Sendable {
         let drop: @Sendable () -> Void
         let pause: @Sendable () -> Void
@@ -145,7 +145,8 @@ final class Execution: Sendable {
             noteUser(0)
         case .switchEnvironment:
             ness.environment = ServerEnvironment(
-                baseURL: URL(string: "https://a.test/"), defaultHeaders: [World.secretHeader: "secret-key-2"], authentication: authentication)
+                baseURL: URL(string: "https://a.test/"), defaultHeaders: [World.secretHeader: "secret-key-2"],
+                authentication: authentication)
         case .setLimit(let limit):
             state.withLock { $0.hasNewLimit = true }
             ness.maximumConnectionsPerHost = limit

@@ -97,7 +97,7 @@ struct RequestPlan: Codable, Sendable {
     var isAwaited = false
 }
 
-/// What goes wrong in one exchange.
+/// A fault in one exchange.
 enum Fault: String, Codable, Sendable, CaseIterable {
     case none
     case offline, refused, unsent, tls

@@ -27,7 +27,8 @@ enum ProgramRun {
 
     /// The rule that a text names, without numbers: two programs break the same rule if these are equal.
     static func kind(_ broken: String) -> String {
-        String(broken.split(separator: " ").filter { !$0.contains(where: \.isNumber) && !$0.contains("/") }.prefix(6).joined(separator: " "))
+        String(
+            broken.split(separator: " ").filter { !$0.contains(where: \.isNumber) && !$0.contains("/") }.prefix(6).joined(separator: " "))
     }
 
     /// Removes operations and features while the program still breaks the same rule, under a few schedules each.
@@ -69,7 +70,8 @@ enum ProgramRun {
         { $0.manager.retries = nil }, { $0.manager.repeatsRefused = false }, { $0.manager.budget = false }, { $0.manager.breaker = false },
         { $0.manager.rate = nil }, { $0.manager.hostLimit = 6 }, { $0.manager.total = nil }, { $0.manager.cache = nil },
         { $0.manager.cache = .memory }, { $0.manager.cookies = false }, { $0.manager.authentication = false },
-        { $0.manager.refreshesAhead = false }, { $0.manager.duplicates = nil }, { $0.manager.loaders = [] }, { $0.manager.observers = false },
+        { $0.manager.refreshesAhead = false }, { $0.manager.duplicates = nil }, { $0.manager.loaders = [] },
+        { $0.manager.observers = false },
         { $0.manager.deadline = nil }, { $0.manager.timeout = 60_000 }, { $0.manager.stopping = .controlled },
         { program in for index in program.operations.indices { program.operations[index].delay = 0 } },
         { program in for index in program.operations.indices { program.operations[index].actor = 0 } },

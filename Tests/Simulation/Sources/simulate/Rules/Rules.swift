@@ -32,7 +32,9 @@ struct Rules {
 
     /// "Every promise settles, once" (Concepts), and "a deadline limits all attempts together" (WhatIsRetried).
     private func checkEnd(_ id: Int, _ outcome: Outcome) {
-        guard outcome.settledCount == 1, let end = outcome.endedAt else { return breaks("request \(id) settles \(outcome.settledCount) times") }
+        guard outcome.settledCount == 1, let end = outcome.endedAt else {
+            return breaks("request \(id) settles \(outcome.settledCount) times")
+        }
         guard !outcome.wasPaused, ![.events, .stream].contains(outcome.plan.kind) else { return }
         if let deadline = outcome.plan.deadline ?? plan.deadline, end - outcome.startedAt > .milliseconds(deadline) + .milliseconds(1_010) {
             breaks("request \(id) ends \(end - outcome.startedAt) after its start, with a deadline of \(deadline) ms")
@@ -57,14 +59,17 @@ struct Rules {
     }
 
     private func checkBody(_ id: Int, _ outcome: Outcome, _ response: HTTPResponse, _ body: String) {
-        guard response.statusCode == 200, response.request.method != .head, ["GET", "POST", "PUT"].contains(response.request.method.rawValue),
+        guard response.statusCode == 200, response.request.method != .head,
+            ["GET", "POST", "PUT"].contains(response.request.method.rawValue),
             ["resource", "private", "fresh", "varies"].contains(String(response.url.path.split(separator: "/").first ?? ""))
         else { return }
         // "A success never has a partial body" (ResponsesAndValidation).
         guard let delivered = Delivered(body) else { return breaks("request \(id) gets a body that is not one whole version: \(body)") }
         let address = "\(response.url.scheme ?? "")://\(response.url.host ?? "")\(response.url.path)"
         if delivered.address != address { breaks("request \(id) to \(address) gets the body of \(delivered.address)") }
-        if !"/\(outcome.plan.url)".hasSuffix(response.url.path) { breaks("request \(id) to \(outcome.plan.url) gets the response of \(address)") }
+        if !"/\(outcome.plan.url)".hasSuffix(response.url.path) {
+            breaks("request \(id) to \(outcome.plan.url) gets the response of \(address)")
+        }
         // "No user sees another user's response" (Caching).
         if delivered.user != 9, !outcome.users.contains(delivered.user) {
             breaks("request \(id) of the users \(outcome.users) gets the response of \(delivered.user)")
@@ -89,13 +94,16 @@ struct Rules {
         }
         if response.source == .revalidated, plan.duplicates != .separate { return }
         if replacedAt.advanced(by: lifetime) < outcome.startedAt {
-            breaks("request \(id) gets version \(delivered.version) from \(response.source), which was replaced \(outcome.startedAt - replacedAt) before")
+            breaks(
+                "request \(id) gets version \(delivered.version) from \(response.source), which was replaced \(outcome.startedAt - replacedAt) before"
+            )
         }
     }
 
     /// "At the end the progress is complete" (Progress).
     private func checkProgress(_ id: Int, _ outcome: Outcome) {
-        guard let progress = outcome.progress, outcome.error == nil, outcome.response?.statusCode == 200, let share = progress.fractionCompleted,
+        guard let progress = outcome.progress, outcome.error == nil, outcome.response?.statusCode == 200,
+            let share = progress.fractionCompleted,
             share < 1
         else { return }
         breaks("request \(id) succeeds with a progress of \(share)")
@@ -126,7 +134,9 @@ struct Rules {
         for number in 0..<2 {
             guard let data = try? Data(contentsOf: execution.file(number)) else { return breaks("file \(number) is gone") }
             let isOld = data == Data("old".utf8)
-            if !isOld, data.count != 4_000 || Set(data).count != 1 { breaks("file \(number) has \(data.count) bytes of \(Set(data).count) versions") }
+            if !isOld, data.count != 4_000 || Set(data).count != 1 {
+                breaks("file \(number) has \(data.count) bytes of \(Set(data).count) versions")
+            }
         }
     }
 }

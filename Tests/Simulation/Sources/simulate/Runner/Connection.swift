@@ -86,11 +86,11 @@ final class Connection: Sendable {
 final class SimulatedTransport: ControlledTransport {
     /// The behavior of a transport that is told to stop.
     enum Stopping: String, Sendable, Codable, CaseIterable {
-        /// As the library's transports: immediately, without a cancellation.
+        /// Stops immediately, without a cancellation, like the library's transports.
         case controlled
-        /// As a transport of an application: when its task is canceled.
+        /// Stops when its task is canceled, like a transport of an application.
         case canceled
-        /// As a faulty transport: never.
+        /// Never stops, like a faulty transport.
         case ignored
     }
 

@@ -7,7 +7,7 @@ enum Runner {
     /// The way in which a run ended.
     enum End: Sendable, Equatable {
         case finished
-        /// Nothing is runnable and no timer is left, but the program has not finished.
+        /// The program waits for something that never happens: no task is runnable, and no timer is left.
         case hangs
         case tooManySteps
         case deadlock
@@ -32,7 +32,7 @@ enum Runner {
             await program()
             hasFinished.store(true, ordering: .relaxed)
         }
-        let verdict = csim_run({ Runner.hasFinished.load(ordering: .relaxed) }, 4_000_000, 100_000_000_000_000)
+        let verdict = csim_run({ Runner.hasFinished.load(ordering: .relaxed) }, 1_000_000, 100_000_000_000_000)
         guard hasFinished.load(ordering: .relaxed) else {
             return verdict == 0 ? .hangs : verdict == 3 ? .deadlock : .tooManySteps
         }

@@ -43,10 +43,12 @@ final class Stage: Sendable {
     func manager(
         _ stopping: SimulatedTransport.Stopping = .controlled, _ configure: (inout Ness.Configuration) -> Void = { _ in }
     ) -> Ness {
-        manager(stopping, serve: { connection in
-            try await connection.wait(.milliseconds(10))
-            try await connection.respond(200, [:], "ok")
-        }, configure)
+        manager(
+            stopping,
+            serve: { connection in
+                try await connection.wait(.milliseconds(10))
+                try await connection.respond(200, [:], "ok")
+            }, configure)
     }
 
     /// Makes a manager whose server is a closure.
@@ -146,7 +148,9 @@ final class EventLog: RequestObserver, Sendable {
             if events.count(where: { $0 == "start" }) != 1 { faults.append("request \(id) does not start once: \(events)") }
             let ends = events.count { $0 == "end" }
             if ends > 1 || (isOver && (ends != 1 || events.last != "end")) { faults.append("request \(id) does not end once: \(events)") }
-            if isOver, events.count(where: { $0 == "success" || $0 == "failure" }) != 1 { faults.append("request \(id) has not one outcome: \(events)") }
+            if isOver, events.count(where: { $0 == "success" || $0 == "failure" }) != 1 {
+                faults.append("request \(id) has not one outcome: \(events)")
+            }
         }
         return faults
     }

@@ -40,22 +40,48 @@ enum LifePrograms {
             stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"])
             await stage.expectIdle(ness, "https://a.test/x")
         },
-        SmallProgram("refresh-fails-once", "if a refresh fails, those who wait for it fail with its error, and the next 401 starts a new one") { stage in
+        SmallProgram(
+            "refresh-fails-once", "if a refresh fails, those who wait for it fail with its error, and the next 401 starts a new one"
+        ) { stage in
             struct Failure: Error {}
             let isFirst = Lock(true)
-            let ness = guarded(stage, refresh: {
-                let fails = isFirst.withLock { isFirst in
-                    defer { isFirst = false }
-                    return isFirst
-                }
-                if fails { throw Failure() }
-                return "fresh"
-            })
+            let ness = guarded(
+                stage,
+                refresh: {
+                    let fails = isFirst.withLock { isFirst in
+                        defer { isFirst = false }
+                        return isFirst
+                    }
+                    if fails { throw Failure() }
+                    return "fresh"
+                })
             stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped", "Failure"])
             await stage.expectIdle(ness, "https://a.test/x")
         },
         SmallProgram("reset-and-refresh", "a reset ends the refresh, and the next request starts another") { stage in
             let ness = guarded(stage)
+            try await stage.together(
+                { stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"]) },
+                {
+                    try await stage.moment()
+                    await ness.reset()
+                })
+            await stage.expectIdle(ness, "https://a.test/x")
+        },
+        SmallProgram(
+            "reset-behind-a-deaf-loader", "a reset ends requests that wait for a credential, even behind a loader that ignores it"
+        ) { stage in
+            let ness = stage.manager { configuration in
+                let deaf = ClosureLoader.loader { request, next in try await Task { try await next(request) }.value }
+                configuration.insert(deaf, at: .call)
+                configuration.baseURL = URL(string: "https://a.test/")
+                configuration.authentication = RefreshableAuthentication(
+                    credential: "stale", isStale: { $0 == "stale" }, apply: { ["Authorization": $0] },
+                    renew: { _, _ in
+                        try await Task.sleep(for: .milliseconds(5))
+                        return "fresh"
+                    })
+            }
             try await stage.together(
                 { stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"]) },
                 {
@@ -75,7 +101,8 @@ enum LifePrograms {
                 })
             stage.expect(authentication?.credential == "fresh too", "the credential is \(authentication?.credential ?? "none")")
         },
-        SmallProgram("a-loader-ignores-the-drop", "a request that was dropped renews nothing, even behind a loader that ignores it") { stage in
+        SmallProgram("a-loader-ignores-the-drop", "a request that was dropped renews nothing, even behind a loader that ignores it") {
+            stage in
             let refreshedAt = Lock<ContinuousClock.Instant?>(nil)
             let ness = guarded(
                 stage,
@@ -149,10 +176,11 @@ enum LifePrograms {
         SmallProgram("reset-inside-a-loader", "a reset may be awaited inside a loader, and ends") { stage in
             let manager = Lock<Ness?>(nil)
             let ness = stage.manager(.canceled) {
-                $0.insert(.loader { request, next in
-                    if request.url.path == "/0" { await manager.withLock { $0 }?.reset() }
-                    return try await next(request)
-                }, at: .exchange)
+                $0.insert(
+                    .loader { request, next in
+                        if request.url.path == "/0" { await manager.withLock { $0 }?.reset() }
+                        return try await next(request)
+                    }, at: .exchange)
             }
             manager.withLock { $0 = ness }
             stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"])
@@ -162,10 +190,12 @@ enum LifePrograms {
             manager.withLock { $0 = nil }
         },
         SmallProgram("a-transport-ignores-the-stop", "a drop and a timeout do not wait for code of the application") { stage in
-            let ness = stage.manager(.ignored, serve: { connection in
-                try await connection.wait(.seconds(connection.request.url.path == "/x" ? 100 : 0))
-                try await connection.respond(200, [:], "ok")
-            })
+            let ness = stage.manager(
+                .ignored,
+                serve: { connection in
+                    try await connection.wait(.seconds(connection.request.url.path == "/x" ? 100 : 0))
+                    try await connection.respond(200, [:], "ok")
+                })
             let start = ContinuousClock.now
             let promises = [1, 2].map { ness.httpRequest(withUrl: Stage.url).set(timeout: .milliseconds($0 * 10)).dataRequest() }
             try await stage.moment()
@@ -180,11 +210,12 @@ enum LifePrograms {
             let place = LoaderPlace.allPlaces[Int.random(in: 0..<4)]
             let ness = stage.manager {
                 $0.observers = [log]
-                $0.insert(.loader { request, next in
-                    let response = try await next(request)
-                    manager.withLock { $0 }?.dropAllRequests()
-                    return response
-                }, at: place)
+                $0.insert(
+                    .loader { request, next in
+                        let response = try await next(request)
+                        manager.withLock { $0 }?.dropAllRequests()
+                        return response
+                    }, at: place)
             }
             manager.withLock { $0 = ness }
             stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"])

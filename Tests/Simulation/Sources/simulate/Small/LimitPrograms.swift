@@ -11,15 +11,17 @@ enum LimitPrograms {
         _ stage: Stage, _ most: @escaping @Sendable (Int) -> Void, _ configure: (inout Ness.Configuration) -> Void
     ) -> Ness {
         let open = Lock(0)
-        return stage.manager(serve: { connection in
-            most(open.withLock { open in
-                open += 1
-                return open
-            })
-            defer { open.withLock { $0 -= 1 } }
-            try await connection.wait(.milliseconds(10))
-            try await connection.respond(200, [:], "ok")
-        }, configure)
+        return stage.manager(
+            serve: { connection in
+                most(
+                    open.withLock { open in
+                        open += 1
+                        return open
+                    })
+                defer { open.withLock { $0 -= 1 } }
+                try await connection.wait(.milliseconds(10))
+                try await connection.respond(200, [:], "ok")
+            }, configure)
     }
 
     static let all: [SmallProgram] = [
@@ -33,7 +35,8 @@ enum LimitPrograms {
                 $0.maximumConnectionsPerHost = 1
                 $0.maximumConcurrentRequests = 2
             }
-            stage.expect(try await stage.crowd(ness, five + five.map { $0.replacingOccurrences(of: "a.", with: "b.") }), in: ["ok", "dropped"])
+            stage.expect(
+                try await stage.crowd(ness, five + five.map { $0.replacingOccurrences(of: "a.", with: "b.") }), in: ["ok", "dropped"])
             await stage.expectIdle(ness, "https://a.test/probe")
             await stage.expectIdle(ness)
         },

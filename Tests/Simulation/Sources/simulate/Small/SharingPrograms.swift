@@ -46,7 +46,8 @@ enum SharingPrograms {
             stage.expect(outcomes, in: ["ok", "duplicate"])
             stage.expect(outcomes.count(where: { $0 == "ok" }) == stage.requests.count, "\(outcomes) of \(stage.requests.count) exchanges")
         },
-        SmallProgram("latest-and-drops", "with keepLatestCompletion a request fails only with duplicate, or because it is dropped") { stage in
+        SmallProgram("latest-and-drops", "with keepLatestCompletion a request fails only with duplicate, or because it is dropped") {
+            stage in
             let ness = stage.manager { $0.duplicatedHandler = DefaultDuplicatedHandler.keepLatestCompletion }
             stage.expect(try await stage.crowd(ness, three), in: ["ok", "duplicate", "dropped"])
             await stage.expectIdle(ness, Stage.url)
@@ -59,7 +60,8 @@ enum SharingPrograms {
             stage.expect(try await stage.crowd(ness, three), in: ["ok", "duplicate", "dropped"])
             await stage.expectIdle(ness, Stage.url)
         },
-        SmallProgram("the-closure-of-a-decision", "the closure of a decision gets one outcome, and its caller fails with duplicate") { stage in
+        SmallProgram("the-closure-of-a-decision", "the closure of a decision gets one outcome, and its caller fails with duplicate") {
+            stage in
             let calls = Lock<[String]>([])
             struct Handler: DuplicatedHandler {
                 let note: @Sendable (String) -> Void

@@ -102,7 +102,9 @@ enum TransferPrograms {
                 stage.expect(found == nil || found == content, "the file differs")
             }
         },
-        SmallProgram("segments-and-pause", "a download in parts that is paused ends with the whole file, and fetches no byte more than it must") { stage in
+        SmallProgram(
+            "segments-and-pause", "a download in parts that is paused ends with the whole file, and fetches no byte more than it must"
+        ) { stage in
             try await withFile { file in
                 let ness = stage.manager(serve: serveFile)
                 let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file, segments: 3)
@@ -181,7 +183,9 @@ enum TransferPrograms {
             let seen = tokens.withLock { $0 }
             stage.expect(seen == ["old", "old", "old"], "the connections carried \(seen)")
         },
-        SmallProgram("cookies-of-a-login", "a request that starts after a login has completed carries its cookie, and no other origin gets it") { stage in
+        SmallProgram(
+            "cookies-of-a-login", "a request that starts after a login has completed carries its cookie, and no other origin gets it"
+        ) { stage in
             let ness = stage.manager(serve: { connection in
                 let cookie = connection.request.headers["Cookie"]
                 if connection.request.url.host == "b.test" { stage.expect(cookie == nil, "b.test got \(cookie ?? "")") }

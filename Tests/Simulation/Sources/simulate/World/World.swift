@@ -11,7 +11,7 @@ final class World: Sendable {
     struct State: Sendable {
         /// The versions of each resource, by its address.
         var versions: [String: [ContinuousClock.Instant]] = [:]
-        /// How often the server acted on an operation.
+        /// The number of times that the server acted on each operation.
         var acted: [Int: Int] = [:]
         /// The number of exchanges of an operation.
         var exchanges: [Int: Int] = [:]
