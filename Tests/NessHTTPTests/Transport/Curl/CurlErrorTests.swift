@@ -6,7 +6,7 @@ import Testing
 
 /// The errors of libcurl as typed errors.
 @Suite(.inTurn(.withoutSockets)) struct CurlErrorTests {
-    @Test("a code of TLS is a failure of TLS, whatever OpenSSL's words, unless the connection ended below TLS")
+    @Test("a code of TLS is a failure of TLS, regardless of OpenSSL's words, unless the connection ended below TLS")
     func secure() {
         func map(_ reason: String) -> TransportError { CurlError.map(35, reason, isSent: false, wasSentBefore: false) }
         // libcurl 7.80 with OpenSSL 1.1.1, and with OpenSSL 3.
