@@ -5,6 +5,10 @@ import Testing
 
 @testable import NessHTTP
 
+extension ResponseHeadParser {
+    fileprivate mutating func read(_ line: [UInt8]) throws -> Head? { try line.withUnsafeBufferPointer { try read($0) } }
+}
+
 /// The strict parser of response heads, without a socket.
 @Suite(.inTurn) struct ResponseHeadParserTests {
     /// Parses lines, each with CRLF at its end. Returns the final head.
