@@ -85,6 +85,7 @@ import Testing
     func refused(method: HTTPMethod) async throws {
         try await servingHTTP2("refuse") { server in
             let response = try await server.ness().httpRequest(method, withUrl: server.at("/")).dataRequest().value
+            await server.waitForRequests(2)
             #expect(response.message.text == "2/1" && server.requests == ["1/1", "2/1"])
         }
     }
