@@ -222,10 +222,17 @@ int ness_curl_set_user(void *easy, void *user) {
     SET(10164, user);
     SET(10273, user);
     SET(10095, user);
+    SET(10103, user);
     return code;
 }
 
 #undef SET
+
+void *ness_curl_get_user(void *easy) {
+    void *user = NULL;
+    // CURLINFO_PRIVATE
+    return curl.easy_getinfo(easy, 0x100000 + 21, &user) == 0 ? user : NULL;
+}
 
 int ness_curl_get_long(void *easy, int info, long *value) { return curl.easy_getinfo(easy, info, value); }
 int ness_curl_get_offset(void *easy, int info, int64_t *value) { return curl.easy_getinfo(easy, info, value); }
@@ -297,7 +304,7 @@ struct multi {
     void *handle;
     /// The kernel's set of sockets (epoll).
     int set;
-    /// The descriptor (eventfd) that wakes the thread.
+    /// The descriptor (eventfd) that wakes the thread. It outlives the handle.
     int waker;
     /// The time of libcurl's next timer in nanoseconds; -1 for none.
     int64_t due;
@@ -366,17 +373,20 @@ void ness_curl_multi_cleanup(void *opaque) {
     struct multi *multi = opaque;
     if (multi->handle != NULL) curl.multi_cleanup(multi->handle);
     if (multi->set >= 0) close(multi->set);
-    if (multi->waker >= 0) close(multi->waker);
     free(multi->wanted);
     free(multi);
 }
 
-void *ness_curl_multi_init(void) {
+int ness_curl_waker_make(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+void ness_curl_waker_close(int waker) { close(waker); }
+void ness_curl_wake(int waker) { eventfd_write(waker, 1); }
+
+void *ness_curl_multi_init(int waker) {
     struct multi *multi = calloc(1, sizeof(struct multi));
     if (multi == NULL) return NULL;
     multi->due = -1;
     multi->set = epoll_create1(EPOLL_CLOEXEC);
-    multi->waker = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    multi->waker = waker;
     multi->handle = curl.multi_init();
     // Each wake-up is an edge, so that no one has to read the counter.
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = multi->waker};
@@ -432,8 +442,6 @@ void ness_curl_multi_perform(void *opaque) {
     // CURL_SOCKET_TIMEOUT
     curl.multi_socket_action(multi->handle, -1, 0, &running);
 }
-
-void ness_curl_multi_wake(void *multi) { eventfd_write(((struct multi *)multi)->waker, 1); }
 
 void *ness_curl_multi_next_ended(void *multi, int *code) {
     int left = 0;

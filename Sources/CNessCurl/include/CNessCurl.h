@@ -86,6 +86,8 @@ void ness_curl_set_noted(void (*noted)(void *user, int note));
 int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks);
 /// Sets the `user` pointer of the callbacks.
 int ness_curl_set_user(void *easy, void *user);
+/// The `user` pointer of a handle.
+void *ness_curl_get_user(void *easy);
 /// Numbers about a transfer; each returns a CURLcode. Times are in microseconds.
 int ness_curl_get_long(void *easy, int info, long *value);
 int ness_curl_get_offset(void *easy, int info, int64_t *value);
@@ -100,7 +102,14 @@ const char *ness_curl_error_text(int code);
 void *ness_curl_list_make(const char *text, size_t count);
 void ness_curl_list_free(void *list);
 
-void *ness_curl_multi_init(void);
+/// Makes the descriptor that wakes the thread of multi handles. Returns -1 where the system has none left.
+int ness_curl_waker_make(void);
+void ness_curl_waker_close(int waker);
+/// Ends the current wait of the handle that has the waker, or else the next one. Safe from any thread.
+void ness_curl_wake(int waker);
+
+/// Makes a multi handle that a waker wakes.
+void *ness_curl_multi_init(int waker);
 void ness_curl_multi_cleanup(void *multi);
 int ness_curl_multi_set_long(void *multi, int option, long value);
 int ness_curl_multi_add(void *multi, void *easy);
@@ -109,10 +118,8 @@ int ness_curl_multi_remove(void *multi, void *easy);
 void ness_curl_multi_perform(void *multi);
 /// Stops or resumes the wait for a socket's input, although libcurl waits for it.
 void ness_curl_multi_mute(void *multi, int descriptor, bool is_muted);
-/// Waits until something can be done, `milliseconds` have passed, or `ness_curl_multi_wake` is called.
+/// Waits until something can be done, `milliseconds` have passed, or `ness_curl_wake` is called.
 void ness_curl_multi_wait(void *multi, int milliseconds);
-/// Ends the current wait, or else the next one. Safe from any thread.
-void ness_curl_multi_wake(void *multi);
 /// The next transfer that has ended. Returns NULL where there is none; else its easy handle, and its CURLcode in `code`.
 void *ness_curl_multi_next_ended(void *multi, int *code);
 

@@ -27,18 +27,26 @@ struct CurlConnectionUse<Transfer: Hashable> {
     ///   - isActive: Returns false for a transfer that has left its connection, although `leave` has not been called yet.
     /// - Returns: False if the transfer must not be sent on this connection.
     mutating func join(_ transfer: Transfer, on connection: Connection, isActive: (Transfer) -> Bool) -> Bool {
-        if let use = uses[connection] {
-            guard !use.isRetired, use.isMultiplexed || !use.transfers.contains(where: isActive) else { return false }
-            if !use.isMultiplexed { uses[connection]?.transfers = [] }
+        guard let index = uses.index(forKey: connection) else {
+            uses[connection] = Use(transfers: [transfer])
+            return true
         }
-        uses[connection, default: Use()].transfers.insert(transfer)
+        if uses.values[index].isRetired { return false }
+        if !uses.values[index].isMultiplexed, !uses.values[index].transfers.isEmpty {
+            if uses.values[index].transfers.contains(where: isActive) { return false }
+            uses.values[index].transfers = []
+        }
+        uses.values[index].transfers.insert(transfer)
         return true
     }
 
     /// Takes a transfer off a connection. Does nothing if the connection does not carry it.
     mutating func leave(_ transfer: Transfer, from connection: Connection) {
-        guard uses[connection]?.transfers.remove(transfer) != nil, let use = uses[connection], use.transfers.isEmpty else { return }
-        if !use.isMultiplexed || use.isRetired { uses[connection] = nil }
+        guard let index = uses.index(forKey: connection), uses.values[index].transfers.remove(transfer) != nil,
+            uses.values[index].transfers.isEmpty
+        else { return }
+        // Any other entry stays: the connection carries the next transfer soon, and its set has memory for that.
+        if uses.values[index].isRetired { uses.remove(at: index) }
         if uses.count > limit {
             uses = uses.filter { !$0.value.transfers.isEmpty }
             limit = max(4_096, 2 * uses.count)

@@ -31,6 +31,8 @@ final class CurlEngine: Sendable {
     }
 
     private let state: Lock<State>
+    /// The descriptor that wakes the thread, with any handle.
+    private let waker: Int32
     /// The transport's options.
     let settings: CurlSettings
     /// The time without exchanges after which the engine closes its connections.
@@ -43,12 +45,18 @@ final class CurlEngine: Sendable {
         _ settings: CurlSettings, idleLimit: Duration = defaultIdleLimit,
         didRelease: @escaping @Sendable (CurlExchange) -> Void = { _ in }
     ) {
-        guard let multi = CurlMultiHandle() else { return nil }
+        waker = ness_curl_waker_make()
+        guard waker >= 0, let multi = CurlMultiHandle(wokenBy: waker) else {
+            if waker >= 0 { ness_curl_waker_close(waker) }
+            return nil
+        }
         state = Lock(State(multi: multi))
         self.settings = settings
         self.idleLimit = idleLimit
         self.didRelease = didRelease
     }
+
+    deinit { ness_curl_waker_close(waker) }
 
     /// libcurl uses no connection again that was idle for 118 seconds.
     static let defaultIdleLimit = Duration.seconds(120)
@@ -57,7 +65,7 @@ final class CurlEngine: Sendable {
     /// - Throws: `TransportError` if the engine has been stopped, or if the system has no thread left.
     func start(_ exchange: CurlExchange) throws {
         do {
-            try state.withLock { state in
+            let isAsleep = try state.withLock { state in
                 guard !state.isStopping, let multi = state.multi else { throw TransportError.afterShutdown }
                 if !state.hasThread {
                     let code = NativeThread.start { [self] in
@@ -68,8 +76,9 @@ final class CurlEngine: Sendable {
                     guard code == 0 else { throw TransportError(.cannotConnect, "the system has no thread left (errno \(code))") }
                     state.hasThread = true
                 }
-                add(.start(exchange), to: &state)
+                return add(.start(exchange), to: &state)
             }
+            if isAsleep { ness_curl_wake(waker) }
         } catch {
             didRelease(exchange)
             throw error
@@ -88,17 +97,18 @@ final class CurlEngine: Sendable {
     }
 
     private func post(_ command: Command) {
-        state.withLock { state in
-            guard state.hasThread, !state.isStopping else { return }
-            add(command, to: &state)
+        let isAsleep = state.withLock { state in
+            guard state.hasThread, !state.isStopping else { return false }
+            return add(command, to: &state)
         }
+        if isAsleep { ness_curl_wake(waker) }
     }
 
-    private func add(_ command: Command, to state: inout State) {
+    /// Adds a command. Returns true if the thread has to be woken, which is done without the lock.
+    private func add(_ command: Command, to state: inout State) -> Bool {
         state.commands.append(command)
-        guard state.isSleeping else { return }
-        state.isSleeping = false
-        state.multi?.wake()
+        defer { state.isSleeping = false }
+        return state.isSleeping
     }
 
     /// Ends the thread. Exchanges in flight end with `CancellationError`.
@@ -107,9 +117,9 @@ final class CurlEngine: Sendable {
             guard !state.isStopping else { return false }
             state.isStopping = true
             state.isSleeping = false
-            state.multi?.wake()
             return !state.hasThread
         }
+        ness_curl_wake(waker)
         if isUnused { close() }
     }
 
@@ -135,7 +145,7 @@ final class CurlEngine: Sendable {
     /// Replaces the handle, and so closes all connections. Called by the thread while it has no transfer.
     /// - Returns: The new handle. `nil` if there is a command to perform, or if the system has no memory or no descriptors.
     func renewHandle() -> CurlMultiHandle? {
-        guard let new = CurlMultiHandle() else { return nil }
+        guard let new = CurlMultiHandle(wokenBy: waker) else { return nil }
         let old = state.withLock { state -> CurlMultiHandle? in
             guard state.commands.isEmpty, !state.isStopping else { return nil }
             defer { state.multi = new }

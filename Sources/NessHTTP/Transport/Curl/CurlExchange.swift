@@ -16,10 +16,14 @@ final class CurlExchange: Sendable {
     let origin: ParsedURL.Origin
     /// True for https.
     let isSecure: Bool
+    /// The options that libcurl's handle gets. `nil` if another transfer does not set the same ones.
+    let shape: CurlTemplate.Shape?
     /// The header fields as libcurl takes them.
     let headerLines: String
     /// The events on their way to the caller's task.
     let mailbox = EventMailbox()
+    /// The transfer. `nil` before it starts and after it has ended. Only the engine's thread uses it.
+    nonisolated(unsafe) var transfer: CurlTransfer?
 
     /// Makes an exchange.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
@@ -31,6 +35,7 @@ final class CurlExchange: Sendable {
         origin = request.origin
         target = url.hasSuffix("?") || Self.hasSmallEscape(url) ? parsed.target : nil
         isSecure = origin.scheme == "https"
+        shape = Self.shape(of: request, isSecure: isSecure, target == nil && control?.streamsResponse != true)
         do {
             // The pipeline has checked this, but a transport can be used without one.
             try request.method.checkSyntax()
@@ -38,6 +43,15 @@ final class CurlExchange: Sendable {
         } catch let error as InvalidRequest {
             throw TransportError(.invalidRequest, error.description)
         }
+    }
+
+    private static func shape(of request: HTTPRequest, isSecure: Bool, _ isPlain: Bool) -> CurlTemplate.Shape? {
+        guard isPlain, request.demands.isEmpty, request[ExpectsContinue.self] == nil, request.method != .head else { return nil }
+        if let body = request.body {
+            let isSmall = body.data.map { $0.count <= CurlTransfer.inMemoryLimit } ?? false
+            return isSmall ? CurlTemplate.Shape(isSecure: isSecure, hasBody: true) : nil
+        }
+        return request.method == .get && request.isIdempotent ? CurlTemplate.Shape(isSecure: isSecure, hasBody: false) : nil
     }
 
     private static func hasSmallEscape(_ url: String) -> Bool {

@@ -4,12 +4,15 @@ import CNessCurl
 /// Formats the header fields of a request for libcurl.
 enum CurlHeaderLines {
     /// Makes the lines, each with a zero byte at its end: the fields of the request and of its body, and those that libcurl would otherwise
-    /// add in its own words.
+    /// add in its own words. Each line costs libcurl two dozen comparisons of names.
     /// - Parameters:
     ///   - request: The request.
     ///   - expectsContinue: True if the body waits for a 100 (Continue).
     /// - Throws: `InvalidRequest` for a field that would start another line.
     static func make(_ request: HTTPRequest, expectsContinue: Bool) throws -> String {
+        // libcurl adds fields about a body only to these.
+        let sendsBody = request.body != nil || [.post, .put, .patch].contains(request.method)
+        if request.method == .get, request.headers.isEmpty, !sendsBody, !request[KeepsContentCoding.self] { return plain }
         var text = ""
         text.reserveCapacity(256)
         func add(_ line: String) {
@@ -29,7 +32,7 @@ enum CurlHeaderLines {
             for field in body.headers where !request.headers.contains(field.name) { try add(field) }
         }
         func isSet(_ name: String) -> Bool { request.headers.contains(name) || request.body?.headers.contains(name) == true }
-        if !isSet(HeaderName.contentType) {
+        if sendsBody, !isSet(HeaderName.contentType) {
             // Without a body, an empty field prevents the one that libcurl would add.
             add(request.body == nil ? "Content-Type:" : "Content-Type: application/octet-stream")
         }
@@ -37,8 +40,7 @@ enum CurlHeaderLines {
             let wantsWholeBody = !request.headers.contains(HeaderName.range) && request.method != .head
             add(wantsWholeBody ? acceptEncoding : "Accept-Encoding: identity")
         }
-        add(expectsContinue ? "Expect: 100-continue" : "Expect:")
-        if !isSet(HeaderName.accept) { add("Accept: */*") }
+        if sendsBody { add(expectsContinue ? "Expect: 100-continue" : "Expect:") }
         // Some servers reject a request without this field.
         if !isSet(HeaderName.userAgent) { add(userAgent) }
         return text
@@ -58,6 +60,9 @@ enum CurlHeaderLines {
         let codings = BodyInflater.codings.filter { $0 != "deflate" }
         return "Accept-Encoding: \(codings.isEmpty ? "identity" : codings.joined(separator: ", "))"
     }()
+
+    /// The lines of a GET without header fields.
+    private static let plain = "\(acceptEncoding)\0\(userAgent)\0"
 
     private static let userAgent = "User-Agent: \(HTTPHeaders.defaultUserAgent)"
 }

@@ -12,7 +12,7 @@ import CNessCurl
 /// | 7.80 | does not ask before it sends on a connection that it keeps | opens a connection for each request, and no second one (7.76) |
 /// | 7.87 | OpenSSL's writes end the process with SIGPIPE | blocks the signal in its threads (not tried) |
 /// | 7.87 | a dropped look-up of a name blocks all transfers | looks names up itself, with every version (7.88, 8.23) |
-/// | 8.1 | a handle keeps a pointer to the last header line of the transfer before | uses no handle twice, with every version (7.88, 8.23) |
+/// | 8.1 | a handle keeps a pointer to the last header line of the transfer before: a header that begins with a folded line ends the process | uses no handle twice (7.76, 7.88) |
 /// | 8.5 | a request over HTTP/2 or HTTP/1.1 receives the response to another one | never uses HTTP/2 (7.88) |
 /// | 8.12 | each handle has TLS sessions of its own | shares them, with every version (7.88, 8.23) |
 /// | 8.17 | after a pause, libcurl reports a further pause as an error (from 8.13 on) | waits for the next resume (8.16) |
@@ -28,6 +28,9 @@ struct CurlLibrary: Sendable {
 
     /// True for a libcurl that asks before it sends a request on a connection. Otherwise no connection is used twice.
     var keepsConnections: Bool { version >= 0x07_50_00 }
+
+    /// True for a libcurl whose handles may serve one transfer after another.
+    var keepsHandles: Bool { version >= 0x08_01_00 }
 
     /// True for a libcurl that takes the certificates of authorities as bytes.
     var takesAuthorities: Bool { version >= 0x07_4D_00 }

@@ -8,8 +8,7 @@ final class CurlLoop {
     private var multi: UnsafeMutableRawPointer { handle.pointer }
     /// The end of the last transfer. `nil` while there are transfers, and while there is no connection.
     private var idleSince: ContinuousClock.Instant?
-    private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
-    private var transfersByHandle: [UnsafeMutableRawPointer: CurlTransfer] = [:]
+    private var transfers: Set<CurlTransfer> = []
     /// `nil` before the first exchange.
     private var template: CurlTemplate?
     /// The transfers that have events to hand on in this turn.
@@ -22,7 +21,7 @@ final class CurlLoop {
     private var connectionLimit = 0
     private(set) var connections = CurlConnections()
     /// The transfers by the connections that carry them.
-    var use = CurlConnectionUse<ObjectIdentifier>()
+    var use = CurlConnectionUse<CurlTransfer>()
     let settings: CurlSettings
 
     init(_ engine: CurlEngine, _ handle: CurlMultiHandle) {
@@ -66,7 +65,7 @@ final class CurlLoop {
     /// Starts the transfers that wait for a connection to an origin that has turned out not to speak HTTP/2.
     private func startWaiting() {
         guard !newHTTP1Origins.isEmpty else { return }
-        for transfer in transfers.values where newHTTP1Origins.contains(transfer.exchange.origin) && transfer.stopsWaiting() {
+        for transfer in transfers where newHTTP1Origins.contains(transfer.exchange.origin) && transfer.stopsWaiting() {
             ness_curl_multi_remove(multi, transfer.easy)
             add(transfer)
         }
@@ -76,7 +75,7 @@ final class CurlLoop {
     /// Puts a transfer on a connection, if the connection is free.
     func join(_ transfer: CurlTransfer, on connection: Int64) -> Bool {
         // A transfer that has ended is taken off its connection after the turn.
-        use.join(ObjectIdentifier(transfer.exchange), on: connection) { [transfers] in transfers[$0]?.isOnConnection == true }
+        use.join(transfer, on: connection) { $0.isAttached && $0.isOnConnection }
     }
 
     /// Waits for a command, for bytes, for the next of libcurl's own timers, or for the end of the idle time.
@@ -116,16 +115,16 @@ final class CurlLoop {
         switch command {
         case .start(let exchange): start(exchange)
         case .resume(let exchange):
-            guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+            guard let transfer = exchange.transfer else { return }
             transfer.resume()
             finishIfDelivered(transfer)
         case .cancel(let exchange):
-            guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+            guard let transfer = exchange.transfer else { return }
             retireIfSilent(transfer)
             remove(transfer)
             exchange.mailbox.cancel(CancellationError())
         case .found(let exchange, let name, let result):
-            guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+            guard let transfer = exchange.transfer else { return }
             transfer.names.lookUp = nil
             addAgain(transfer, with: result, of: name)
         }
@@ -135,8 +134,7 @@ final class CurlLoop {
     private func retireIfSilent(_ transfer: CurlTransfer) {
         let hasTimedOut = (transfer.exchange.mailbox.failure as? NessError)?.kind == .timedOut
         guard let connection = transfer.connection, transfer.isConnectionSilent(hasTimedOut: hasTimedOut) else { return }
-        let others = use.retire(connection)
-        for other in others.compactMap({ transfers[$0] }) { ness_curl_set_long(other.easy, CurlOption.forbidsReuse, 1) }
+        for other in use.retire(connection) where other.isAttached { other.forbidReuse() }
     }
 
     // MARK: names
@@ -174,7 +172,7 @@ final class CurlLoop {
         do {
             let template = try template ?? CurlTemplate(settings)
             self.template = template
-            transfer = CurlTransfer(exchange, try template.copy(), in: self)
+            transfer = CurlTransfer(exchange, try template.lend(for: exchange.shape), in: self)
         } catch {
             leave(exchange)
             return exchange.mailbox.end(error)
@@ -186,8 +184,9 @@ final class CurlLoop {
             leave(exchange)
             return exchange.mailbox.end(error)
         }
-        transfers[ObjectIdentifier(exchange)] = transfer
-        transfersByHandle[transfer.easy] = transfer
+        transfers.insert(transfer)
+        exchange.transfer = transfer
+        transfer.isAttached = true
         idleSince = nil
         keepConnections(for: transfers.count)
         add(transfer)
@@ -216,7 +215,8 @@ final class CurlLoop {
     private func finishEnded() {
         var code: Int32 = 0
         while let easy = ness_curl_multi_next_ended(multi, &code) {
-            guard let transfer = transfersByHandle[easy] else { continue }
+            guard let user = ness_curl_get_user(easy) else { continue }
+            let transfer = Unmanaged<CurlTransfer>.fromOpaque(user).takeUnretainedValue()
             if transfer.names.isNeeded {
                 ness_curl_multi_remove(multi, easy)
                 lookUp(for: transfer, code)
@@ -242,20 +242,21 @@ final class CurlLoop {
 
     private func remove(_ transfer: CurlTransfer) {
         detach(transfer)
-        transfers[ObjectIdentifier(transfer.exchange)] = nil
+        transfers.remove(transfer)
+        transfer.exchange.transfer = nil
         if transfers.isEmpty { idleSince = .now }
     }
 
     /// Takes a transfer from libcurl, which then uses its connection for others.
     private func detach(_ transfer: CurlTransfer) {
         // After this step the handle may belong to another transfer.
-        guard transfersByHandle[transfer.easy] === transfer else { return }
-        transfersByHandle[transfer.easy] = nil
+        guard transfer.isAttached else { return }
+        transfer.isAttached = false
         if let ticket = transfer.names.lookUp?.ticket { NameResolver.shared.leave(ticket) }
         ness_curl_multi_remove(multi, transfer.easy)
         transfer.release()
         leave(transfer.exchange)
-        ness_curl_easy_cleanup(transfer.easy)
+        template?.takeBack(transfer.easy, of: transfer.shapeToKeep)
     }
 
     /// Gives back the places of an exchange that uses no connection any more.
@@ -273,7 +274,7 @@ final class CurlLoop {
     }
 
     private func close() {
-        for transfer in Array(transfers.values) {
+        for transfer in transfers {
             transfer.exchange.mailbox.cancel(CancellationError())
             remove(transfer)
         }

@@ -3,9 +3,20 @@ import CNessCurl
 
 /// The handle of which every transfer's handle is a copy. It has the options that all exchanges of a transport share.
 ///
-/// A handle is not used for a second transfer. Before 8.1 a handle kept a pointer to the last header line of the transfer before: a server
-/// whose header began with a folded line made libcurl follow that pointer, and crashed the process (curl issue 11101).
+/// A handle that has served a transfer serves another one of the same shape: to make a copy takes an eighth of a GET's instructions.
 final class CurlTemplate {
+    /// The options that a transfer sets. Transfers of one shape set the same ones, each to its own values.
+    struct Shape: Hashable, Sendable {
+        let isSecure: Bool
+        /// True for a small body; false for a GET without one.
+        let hasBody: Bool
+    }
+
+    /// The handles of transfers that have ended well, for the next ones of their shape.
+    private var spare: [Shape: [UnsafeMutableRawPointer]] = [:]
+    /// The most spare handles of a shape.
+    private static let spareLimit = 64
+    private let keepsHandles: Bool
     private let easy: UnsafeMutableRawPointer
     /// The TLS sessions of all copies. Without it, each handle would remember its own before 8.12, and no handshake would be a short one.
     /// libcurl compares the same values before it resumes a session as before it uses a connection again.
@@ -26,6 +37,7 @@ final class CurlTemplate {
             throw Self.noMemory
         }
         (self.easy, self.sessions, sharesSessions) = (easy, sessions, settings.library.takesAuthorities)
+        keepsHandles = settings.library.keepsHandles
         try CurlError.check(CurlCallbacks.set(for: easy))
         try set(CurlOption.noSignals, 1)
         // The value allows http and https.
@@ -47,12 +59,20 @@ final class CurlTemplate {
     }
 
     deinit {
+        for easy in spare.values.joined() {
+            // Their last transfers are gone.
+            _ = ness_curl_set_user(easy, nil)
+            _ = ness_curl_set_pointer(easy, CurlOption.errorBuffer, nil)
+            ness_curl_easy_cleanup(easy)
+        }
         ness_curl_easy_cleanup(easy)
         ness_curl_sessions_free(sessions)
     }
 
-    /// Makes the handle of a transfer. The caller releases it.
-    func copy() throws -> UnsafeMutableRawPointer {
+    /// Returns a handle for a transfer, which `takeBack` receives at its end.
+    /// - Parameter shape: The transfer's shape. `nil` for a transfer that sets other options.
+    func lend(for shape: Shape?) throws -> UnsafeMutableRawPointer {
+        if let shape, let easy = spare[shape]?.popLast() { return easy }
         guard let copy = ness_curl_easy_copy(easy) else { throw Self.noMemory }
         // A copy does not have this one by itself.
         guard !sharesSessions || ness_curl_set_pointer(copy, CurlOption.sessions, sessions) == 0 else {
@@ -60,6 +80,13 @@ final class CurlTemplate {
             throw Self.noMemory
         }
         return copy
+    }
+
+    /// Receives the handle of a transfer that has ended.
+    /// - Parameter shape: The shape that the handle still has. `nil` for a handle that serves no other transfer.
+    func takeBack(_ easy: UnsafeMutableRawPointer, of shape: Shape?) {
+        guard keepsHandles, let shape, spare[shape, default: []].count < Self.spareLimit else { return ness_curl_easy_cleanup(easy) }
+        spare[shape, default: []].append(easy)
     }
 
     private static var noMemory: TransportError { TransportError(.cannotConnect, "libcurl has no memory for another transfer") }

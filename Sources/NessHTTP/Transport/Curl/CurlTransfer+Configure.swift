@@ -4,7 +4,7 @@ import Foundation
 
 extension CurlTransfer {
     /// The most bytes of a body that libcurl gets as one piece.
-    private static let inMemoryLimit = 32 << 10
+    static let inMemoryLimit = 32 << 10
 
     /// Describes the request to libcurl. The handle has the options that all exchanges share.
     /// - Throws: `TransportError` of the kind `invalidRequest`.

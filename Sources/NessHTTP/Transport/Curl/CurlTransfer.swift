@@ -7,6 +7,10 @@ final class CurlTransfer {
     let exchange: CurlExchange
     let easy: UnsafeMutableRawPointer
     unowned let loop: CurlLoop
+    /// True while libcurl has the handle.
+    var isAttached = false
+    /// True if the handle has got an option that its shape does not have.
+    private var isAltered = false
     /// The memory that libcurl uses during the transfer.
     var headerList: UnsafeMutableRawPointer?
     private var addressList: UnsafeMutableRawPointer?
@@ -50,7 +54,7 @@ final class CurlTransfer {
     /// The ends of the connection that carries the request. `nil` before the request is sent.
     private var ends: CurlConnections.Ends?
     /// The number of that connection. `nil` before the request is sent, and for a connection without a number.
-    private(set) var connection: CurlConnectionUse<ObjectIdentifier>.Connection?
+    private(set) var connection: CurlConnectionUse<CurlTransfer>.Connection?
     /// The time at which the request was sent over HTTP/2, and the connection's `arrivalCount` then.
     private var silence: (start: ContinuousClock.Instant, arrivalCount: Int)?
     /// The names that libcurl needs and may not look up itself.
@@ -62,7 +66,7 @@ final class CurlTransfer {
         self.loop = loop
         history = SendHistory(exchange.request)
         bodyLength = exchange.request.body?.length
-        errorText.initialize(repeating: 0, count: 256)
+        errorText.initialize(to: 0)
     }
 
     deinit {
@@ -257,7 +261,7 @@ final class CurlTransfer {
     /// Leaves the connection that carries the request.
     func leaveConnection() {
         isReceivingPaused = false
-        if let connection { loop.use.leave(ObjectIdentifier(exchange), from: connection) }
+        if let connection { loop.use.leave(self, from: connection) }
         (ends, connection) = (nil, nil)
     }
 
@@ -346,6 +350,7 @@ final class CurlTransfer {
         try CurlError.check(ness_curl_set_pointer(easy, CurlOption.hostEntries, list))
         if let addressList { ness_curl_list_free(addressList) }
         addressList = list
+        isAltered = true
     }
 
     // MARK: the end
@@ -359,6 +364,7 @@ final class CurlTransfer {
         head = ResponseHeadParser()
         guard let lines = try? CurlHeaderLines.make(request, expectsContinue: history.expectsContinue), (try? setHeaders(lines)) != nil
         else { return false }
+        isAltered = true
         return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
     }
 
@@ -409,6 +415,17 @@ final class CurlTransfer {
         batch = EventBatch()
     }
 
+    /// Has libcurl close the connection at the end of the transfer.
+    func forbidReuse() {
+        isAltered = true
+        ness_curl_set_long(easy, CurlOption.forbidsReuse, 1)
+    }
+
+    /// The shape for whose next transfer the handle can be used. `nil` if none can.
+    var shapeToKeep: CurlTemplate.Shape? {
+        if case .success? = outcome, !isAltered { exchange.shape } else { nil }
+    }
+
     /// Sets the outcome of a transfer that cannot reach a connection.
     func fail(_ reason: String) {
         // An earlier connection may have carried the request.
@@ -422,5 +439,11 @@ final class CurlTransfer {
         reader = nil
         leaveConnection()
     }
+}
+
+extension CurlTransfer: Hashable {
+    static func == (left: CurlTransfer, right: CurlTransfer) -> Bool { left === right }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 #endif

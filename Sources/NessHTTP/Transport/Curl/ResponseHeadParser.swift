@@ -31,14 +31,14 @@ struct ResponseHeadParser: Sendable {
     /// - Parameter line: The line, with or without the line break.
     /// - Returns: The head, if the line is the empty line that ends one. Several interim (1xx) heads may come before the final head.
     /// - Throws: `TransportError` of the kind `malformedResponse`.
-    mutating func read(_ line: some BidirectionalCollection<UInt8>) throws -> Head? {
+    mutating func read(_ line: UnsafeBufferPointer<UInt8>) throws -> Head? {
         hasBegun = true
         if isComplete || (statusCode != nil && line.count > 2) { byteCount += line.count }
         guard byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong(isComplete ? "trailer" : "header") }
-        // A slice, not a copy. An engine's thread parses the heads of many responses.
-        var bytes = line[...]
-        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        var count = line.count
+        if count > 0, line[count - 1] == UInt8(ascii: "\n") { count -= 1 }
+        if count > 0, line[count - 1] == UInt8(ascii: "\r") { count -= 1 }
+        let bytes = UnsafeBufferPointer(rebasing: line[..<count])
         if isComplete {
             // A field that is not valid is not worth the response.
             try? Self.add(bytes, to: &trailers)
@@ -80,36 +80,41 @@ struct ResponseHeadParser: Sendable {
         }
     }
 
-    private static func add(_ line: some BidirectionalCollection<UInt8>, to fields: inout HTTPHeaders) throws {
+    /// Adds a field. An engine's thread parses the heads of many responses, so it looks at each byte once.
+    private static func add(_ line: UnsafeBufferPointer<UInt8>, to fields: inout HTTPHeaders) throws {
         if line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") {
             throw malformed("a header line begins with white space")
         }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex else {
-            throw malformed("a header line has no name")
+        var colon = 0, isToken = true
+        while colon < line.count, line[colon] != UInt8(ascii: ":") {
+            isToken = isToken && line[colon] > 32 && line[colon] < 127
+            colon += 1
         }
-        let name = line[..<colon]
-        guard name.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw malformed("a header's name is not a token") }
-        var value = line[line.index(after: colon)...]
-        while let first = value.first, isWhiteSpace(first) { value.removeFirst() }
-        while let last = value.last, isWhiteSpace(last) { value.removeLast() }
-        guard !value.contains(where: { $0 == 0 || $0 == 10 || $0 == 13 }) else {
-            throw malformed("the value of a header has a control character")
+        guard colon > 0, colon < line.count else { throw malformed("a header line has no name") }
+        guard isToken else { throw malformed("a header's name is not a token") }
+        var start = colon + 1, end = line.count
+        while start < end, isWhiteSpace(line[start]) { start += 1 }
+        while end > start, isWhiteSpace(line[end - 1]) { end -= 1 }
+        var bits: UInt8 = 0
+        for index in start..<end {
+            let byte = line[index]
+            if byte == 0 || byte == 10 || byte == 13 { throw malformed("the value of a header has a control character") }
+            bits |= byte
         }
-        fields.add(text(value), for: text(name))
+        let value = UnsafeBufferPointer(rebasing: line[start..<end]), name = UnsafeBufferPointer(rebasing: line[..<colon])
+        fields.add(bits < 128 ? String(decoding: value, as: UTF8.self) : text(value), for: String(decoding: name, as: UTF8.self))
     }
 
     private static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
     /// Decodes UTF-8, or otherwise ISO 8859-1: a field may contain either (RFC 9110, 5.5).
-    private static func text(_ bytes: some Collection<UInt8>) -> String {
-        // Nearly every field is ASCII, and validation takes longer than this loop.
-        if bytes.allSatisfy({ $0 < 128 }) { return String(decoding: bytes, as: UTF8.self) }
-        return String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    private static func text(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(validating: bytes, as: UTF8.self) ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
     }
 
     private static let versions = ["HTTP/1.1", "HTTP/2", "HTTP/1.0", "HTTP/2.0", "HTTP/3"]
 
-    private static func statusCode(of line: some Collection<UInt8>) throws -> Int {
+    private static func statusCode(of line: UnsafeBufferPointer<UInt8>) throws -> Int {
         let version = line.prefix { $0 != UInt8(ascii: " ") }
         let rest = line[version.endIndex...].dropFirst()
         let digits = rest.prefix { $0 != UInt8(ascii: " ") }

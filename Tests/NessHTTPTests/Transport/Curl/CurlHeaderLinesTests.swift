@@ -14,20 +14,21 @@ import Testing
         return text.split(separator: "\0", omittingEmptySubsequences: false).dropLast().map(String.init)
     }
 
-    @Test("the request's fields come first, in order; the rest is what libcurl would otherwise add in its own words")
+    @Test("the request's fields come first, in order; the rest is what libcurl would otherwise omit, or add in its own words")
     func order() throws {
         let lines = try lines(["B": " 2 ", "A": "1", "A": ""])
         #expect(lines.prefix(3) == ["B: 2", "A: 1", "A;"])
         let own = Set(lines.dropFirst(3).map { String($0.prefix { $0 != ":" }) })
-        #expect(own == ["Content-Type", "Accept-Encoding", "Expect", "Accept", "User-Agent"])
-        #expect(lines.contains("Content-Type:") && lines.contains("Expect:"))
+        #expect(own == ["Accept-Encoding", "User-Agent"])
+        #expect(Set(try self.lines([:])) == Set(try self.lines(["A": "1"]).dropFirst()))
+        #expect(Set(try self.lines([:], .put)).isSuperset(of: ["Content-Type:", "Expect:"]))
     }
 
     @Test("no field that the caller set is added again, in any case of its name")
     func present() throws {
-        let names = ["content-type", "ACCEPT-ENCODING", "accept", "user-agent"]
+        let names = ["content-type", "ACCEPT-ENCODING", "user-agent"]
         let headers = HTTPHeaders(Dictionary(uniqueKeysWithValues: names.map { ($0, "x") }))
-        #expect(try lines(headers).count == 5)
+        #expect(try lines(headers).count == 3 && lines(headers, .post).count == 4)
     }
 
     @Test("the request's fields take precedence over the body's")

@@ -5,6 +5,10 @@ import Testing
 
 @testable import NessHTTP
 
+extension ResponseHeadParser {
+    fileprivate mutating func read(_ line: [UInt8]) throws -> Head? { try line.withUnsafeBufferPointer { try read($0) } }
+}
+
 /// The strict parser of response heads, without a socket.
 @Suite(.inTurn) struct ResponseHeadParserTests {
     /// Parses lines, each with CRLF at its end. Returns the final head.
@@ -96,6 +100,17 @@ import Testing
         let head = try parse(
             "HTTP/1.1 100 Continue", "A: 1", "", "HTTP/1.1 103 Early Hints", "Link: x", "", "HTTP/1.1 204 No Content", "B: 2", "")
         #expect(head == ResponseHeadParser.Head(statusCode: 204, headers: ["B": "2"]))
+    }
+
+    @Test("a transfer coding other than chunked is rejected over HTTP/1.1; over HTTP/2 the field has no meaning")
+    func transferCoding() throws {
+        for coding in ["gzip, chunked", "chunked, gzip", "chunked, chunked", "nonsense", "chunked;a=b", "\u{212A}"] {
+            isRefused(["HTTP/1.1 200 OK\r\n", "Transfer-Encoding: \(coding)\r\n", "\r\n"].map { Array($0.utf8) })
+        }
+        for coding in ["chunked", "Chunked", "identity", "", "identity, chunked"] {
+            #expect(try parse("HTTP/1.1 200 OK", "Transfer-Encoding: \(coding)", "")?.statusCode == 200)
+        }
+        #expect(try parse("HTTP/2 200", "Transfer-Encoding: gzip", "")?.statusCode == 200)
     }
 
     @Test("an unsolicited switch of protocols is rejected")
