@@ -30,6 +30,20 @@ enum LimitPrograms {
             stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"])
             await stage.expectIdle(ness, "https://a.test/probe")
         },
+        SmallProgram("hand-over-and-drop", "a request that is dropped at the moment when it gets a slot passes it on") { stage in
+            let ness = counting(stage, { stage.expect($0 <= 1, "\($0) requests at once") }) { $0.maximumConnectionsPerHost = 1 }
+            let promises = five.map { ness.httpRequest(withUrl: $0).dataRequest() }
+            try await stage.together(
+                { for promise in promises { stage.expect([await stage.outcome(of: promise)], in: ["ok", "dropped"]) } },
+                {
+                    // The server needs as long for each exchange.
+                    for promise in promises {
+                        try await Task.sleep(for: .milliseconds(10))
+                        if Bool.random() { promise.drop() }
+                    }
+                })
+            await stage.expectIdle(ness, "https://a.test/probe")
+        },
         SmallProgram("total-and-drop", "a request that is dropped leaves the manager's queue, and no slot is lost") { stage in
             let ness = counting(stage, { stage.expect($0 <= 2, "\($0) requests at once") }) {
                 $0.maximumConnectionsPerHost = 1
