@@ -107,7 +107,7 @@ import FoundationNetworking
     @Test("the writer of a body's stream is closed when the task has ended, and a late one immediately")
     func writers() throws {
         let exchange = try exchange()
-        let streams = [FakeOutputStream(), FakeOutputStream()]
+        let streams = [FakeOutputStream(toMemory: ()), FakeOutputStream(toMemory: ())]
         let writers = streams.map { BodyWriter(HTTPBody(Data("x".utf8)).makeReader(), to: $0) { _ in } }
         for writer in writers { writer.open() }
         exchange.keep(writers[0])
