@@ -182,7 +182,10 @@ extension URLError {
 
 // MARK: challenges
 
-public class SecTrust: @unchecked Sendable {}
+// Not Sendable in the SDK.
+public class SecTrust {}
+
+@available(*, unavailable) extension SecTrust: @unchecked Sendable {}
 
 public class URLCredential: NSObject, @unchecked Sendable {
     public convenience init(trust: SecTrust) { self.init() }

@@ -44,7 +44,7 @@ import FoundationNetworking
 
     @Test("a response of a pinned host is rejected if URLSession has not requested a check of the host's certificate")
     func uncheckedCertificate() throws {
-        let certificates = try Certificates(pem: Data(TestAuthority().pem.utf8))
+        let certificates = try Certificates(pem: Data(FixedCertificate.pem.utf8))
         let expected: [(TLSDemands, TLSFailure?)] = [
             (TLSDemands(), nil), (TLSDemands(identity: ClientIdentity(pkcs12: Data(), password: "")), nil),
             (TLSDemands(publicKeys: ["key"]), .pinMismatch), (TLSDemands(authorities: certificates), .untrusted),
