@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -140,19 +141,28 @@ int ness_curl_set_blob(void *easy, int option, const void *bytes, size_t count) 
     return curl.easy_setopt(easy, option, &blob);
 }
 
+int ness_memory_file(const void *bytes, size_t count) {
+    int descriptor = memfd_create("ness", MFD_CLOEXEC);
+    if (descriptor >= 0 && write(descriptor, bytes, count) == (ssize_t)count) return descriptor;
+    if (descriptor >= 0) close(descriptor);
+    return -1;
+}
+
 struct address { int family; int type; int protocol; unsigned int length; struct sockaddr address; };
 
-static void (*socket_opened)(void *user, int descriptor);
+static bool (*socket_opened)(void *user, int descriptor);
 
 /// libcurl 7.88 does not set CLOEXEC: a child process would keep the connection open.
 static int open_socket(void *user, int purpose, struct address *address) {
     (void)purpose;
     int descriptor = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
-    if (descriptor >= 0 && socket_opened != NULL) socket_opened(user, descriptor);
-    return descriptor;
+    if (descriptor < 0 || socket_opened == NULL || socket_opened(user, descriptor)) return descriptor;
+    close(descriptor);
+    // CURL_SOCKET_BAD
+    return -1;
 }
 
-void ness_curl_set_socket_opened(void (*opened)(void *user, int descriptor)) { socket_opened = opened; }
+void ness_curl_set_socket_opened(bool (*opened)(void *user, int descriptor)) { socket_opened = opened; }
 
 static void (*noted)(void *user, int note);
 
@@ -162,11 +172,17 @@ static bool begins(const char *text, size_t count, const char *start) {
     return count >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
 }
 
+/// True for a libcurl that does not ask before it sends.
+static bool sends_unasked(void) { return curl.version < 0x075000; }
+
 /// Reads the log, where libcurl says what no number tells. A line of a request or a response cannot begin like these.
 static int read_log(void *easy, int kind, char *text, size_t count, void *user) {
     (void)easy;
+    if (noted == NULL) return 0;
+    // CURLINFO_HEADER_OUT comes after the bytes were sent. A tunnel through a proxy is not the request.
+    if (kind == 2 && sends_unasked() && !begins(text, count, "CONNECT ")) noted(user, NESS_CURL_NOTE_SENT);
     // CURLINFO_TEXT
-    if (kind != 0 || noted == NULL) return 0;
+    if (kind != 0) return 0;
     if (begins(text, count, "ALPN: server accepted h2")) {
         noted(user, NESS_CURL_NOTE_HTTP2);
         // From 8.19 on the first line comes with each refusal. The second one may then come from an earlier refusal of the same transfer.
@@ -188,7 +204,7 @@ int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks) {
     SET(20167, callbacks->seek);
     SET(20219, callbacks->progress);
     SET(43, 0L);
-    SET(20312, callbacks->prerequest);
+    if (!sends_unasked()) SET(20312, callbacks->prerequest);
     SET(20163, open_socket);
     SET(20272, callbacks->look_up);
     SET(20094, read_log);
@@ -202,7 +218,7 @@ int ness_curl_set_user(void *easy, void *user) {
     SET(10009, user);
     SET(10168, user);
     SET(10057, user);
-    SET(10313, user);
+    if (!sends_unasked()) SET(10313, user);
     SET(10164, user);
     SET(10273, user);
     SET(10095, user);
@@ -441,7 +457,7 @@ void *ness_curl_sessions_make(void) {
 
 void ness_curl_sessions_free(void *sessions) { curl.share_cleanup(sessions); }
 
-// MARK: zlib
+// MARK: content codings
 
 /// z_stream of zlib's interface, unchanged since 1.2.
 typedef struct {
@@ -474,23 +490,95 @@ static void load_zlib(void) {
                  find((void **)&zlib.end, &library, "libz.so.1", "inflateEnd");
 }
 
-void *ness_inflate_begin(bool raw) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load_zlib);
-    if (!zlib.found) return NULL;
-    zlib_stream *stream = calloc(1, sizeof(zlib_stream));
-    if (stream == NULL) return NULL;
-    // 15 + 32: gzip or zlib's format, as the first bytes say.
-    if (zlib.init(stream, raw ? -15 : 47, "1.2.11", (int)sizeof(zlib_stream)) != 0) {
-        free(stream);
-        return NULL;
+/// Brotli's decoder (RFC 7932). Its codes: 0 damaged, 1 the end, 2 needs input, 3 needs room.
+static struct {
+    bool found;
+    void *(*create)(void *, void *, void *);
+    void (*destroy)(void *);
+    int (*decode)(void *, size_t *, const uint8_t **, size_t *, uint8_t **, size_t *);
+} brotli;
+
+static void load_brotli(void) {
+    void *library = NULL;
+    brotli.found = find((void **)&brotli.create, &library, "libbrotlidec.so.1", "BrotliDecoderCreateInstance") &&
+                   find((void **)&brotli.destroy, &library, "libbrotlidec.so.1", "BrotliDecoderDestroyInstance") &&
+                   find((void **)&brotli.decode, &library, "libbrotlidec.so.1", "BrotliDecoderDecompressStream");
+}
+
+/// Zstandard's buffers, and its decoder (RFC 8878).
+struct zstd_output { void *bytes; size_t size, position; };
+struct zstd_input { const void *bytes; size_t size, position; };
+
+static struct {
+    bool found;
+    void *(*create)(void);
+    size_t (*destroy)(void *);
+    size_t (*set)(void *, int, int);
+    size_t (*decode)(void *, struct zstd_output *, struct zstd_input *);
+    unsigned (*is_error)(size_t);
+} zstd;
+
+static void load_zstd(void) {
+    void *library = NULL;
+    zstd.found = find((void **)&zstd.create, &library, "libzstd.so.1", "ZSTD_createDStream") &&
+                 find((void **)&zstd.destroy, &library, "libzstd.so.1", "ZSTD_freeDStream") &&
+                 find((void **)&zstd.set, &library, "libzstd.so.1", "ZSTD_DCtx_setParameter") &&
+                 find((void **)&zstd.decode, &library, "libzstd.so.1", "ZSTD_decompressStream") &&
+                 find((void **)&zstd.is_error, &library, "libzstd.so.1", "ZSTD_isError");
+}
+
+struct inflater {
+    int format;
+    zlib_stream zlib;
+    /// The state of the decoder of another format.
+    void *other;
+};
+
+void *ness_inflate_begin(int format) {
+    static pthread_once_t once[3] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
+    pthread_once(&once[0], load_zlib);
+    pthread_once(&once[1], load_brotli);
+    pthread_once(&once[2], load_zstd);
+    struct inflater *inflater = calloc(1, sizeof(struct inflater));
+    if (inflater == NULL) return NULL;
+    inflater->format = format;
+    bool begun = false;
+    if (format == NESS_BROTLI && brotli.found) {
+        inflater->other = brotli.create(NULL, NULL, NULL);
+        begun = inflater->other != NULL;
+    } else if (format == NESS_ZSTANDARD && zstd.found) {
+        inflater->other = zstd.create();
+        // ZSTD_d_windowLogMax: a body with a window of more than 8 MiB is not one of HTTP (RFC 9659, 3).
+        begun = inflater->other != NULL && !zstd.is_error(zstd.set(inflater->other, 100, 23));
+        if (!begun) zstd.destroy(inflater->other);
+    } else if ((format == NESS_ZLIB || format == NESS_RAW_DEFLATE) && zlib.found) {
+        // 15 + 32: gzip or zlib's format, as the first bytes say.
+        begun = zlib.init(&inflater->zlib, format == NESS_RAW_DEFLATE ? -15 : 47, "1.2.11", (int)sizeof(zlib_stream)) == 0;
     }
-    return stream;
+    if (begun) return inflater;
+    free(inflater);
+    return NULL;
 }
 
 int ness_inflate(void *opaque, const uint8_t *input, size_t inputCount, uint8_t *output, size_t outputCount, size_t *consumed,
                  size_t *produced) {
-    zlib_stream *stream = opaque;
+    struct inflater *inflater = opaque;
+    if (inflater->format == NESS_BROTLI) {
+        size_t inputLeft = inputCount, outputLeft = outputCount;
+        int code = brotli.decode(inflater->other, &inputLeft, &input, &outputLeft, &output, NULL);
+        *consumed = inputCount - inputLeft;
+        *produced = outputCount - outputLeft;
+        return code == 0 ? NESS_INFLATE_DAMAGED : code == 1;
+    }
+    if (inflater->format == NESS_ZSTANDARD) {
+        struct zstd_input in = {input, inputCount, 0};
+        struct zstd_output out = {output, outputCount, 0};
+        size_t code = zstd.decode(inflater->other, &out, &in);
+        *consumed = in.position;
+        *produced = out.position;
+        return zstd.is_error(code) ? NESS_INFLATE_DAMAGED : code == 0;
+    }
+    zlib_stream *stream = &inflater->zlib;
     stream->next_in = input;
     stream->avail_in = inputCount > 0x7fffffff ? 0x7fffffff : (unsigned int)inputCount;
     stream->next_out = output;
@@ -498,14 +586,22 @@ int ness_inflate(void *opaque, const uint8_t *input, size_t inputCount, uint8_t 
     int code = zlib.inflate(stream, 0);
     *consumed = (size_t)(stream->next_in - input);
     *produced = (size_t)(stream->next_out - output);
-    return code;
+    // Z_BUF_ERROR: nothing could be done.
+    return code == -5 ? 0 : code == 0 || code == 1 ? code : NESS_INFLATE_DAMAGED;
 }
 
-int ness_inflate_reset(void *stream) { return zlib.reset(stream); }
+bool ness_inflate_reset(void *opaque) {
+    struct inflater *inflater = opaque;
+    // Zstandard's decoder begins the next frame by itself. A body of Brotli has one stream.
+    return inflater->format == NESS_ZSTANDARD || (inflater->format == NESS_ZLIB && zlib.reset(&inflater->zlib) == 0);
+}
 
-void ness_inflate_end(void *stream) {
-    zlib.end(stream);
-    free(stream);
+void ness_inflate_end(void *opaque) {
+    struct inflater *inflater = opaque;
+    if (inflater->format == NESS_BROTLI) brotli.destroy(inflater->other);
+    else if (inflater->format == NESS_ZSTANDARD) zstd.destroy(inflater->other);
+    else zlib.end(&inflater->zlib);
+    free(inflater);
 }
 
 static struct {

@@ -73,7 +73,7 @@ public final class Ness: Sendable {
     }
 
     /// Makes a manager with a new transport: `CurlTransport` on Linux, `URLSessionTransport` on Apple platforms. On Linux,
-    /// requests fail with `NessError.invalidRequest` if the process has no libcurl 7.80 or later. The environment variable `NESS_TRANSPORT`
+    /// requests fail with `NessError.invalidRequest` if the process has no libcurl 7.76 or later. The environment variable `NESS_TRANSPORT`
     /// with the value `urlsession` makes URLSession the default on Linux.
     /// - Parameter configure: Changes the configuration. Runs during this call.
     public init(_ configure: (inout Configuration) -> Void = { _ in }) {

@@ -1,7 +1,7 @@
-// libcurl and zlib without their headers: found at run time, called through a few typed functions.
+// libcurl and the libraries of content codings without their headers: found at run time, called through a few typed functions.
 //
 // libFoundationNetworking links libcurl, so that the library is in the process already wherever Swift's Foundation is. Nothing has to be
-// installed, and nothing is linked. The numbers and the callbacks' shapes are libcurl's and zlib's binary interface, which never changes.
+// installed, and nothing is linked. The numbers and the callbacks' shapes are their binary interface, which never changes.
 #ifndef CNESSCURL_H
 #define CNESSCURL_H
 
@@ -41,6 +41,8 @@ enum {
     NESS_CURL_NOTE_HTTP2 = 1,
     /// The server has certainly not processed the request.
     NESS_CURL_NOTE_UNPROCESSED = 2,
+    /// A part of the request has been sent. Only before 7.80, which does not call `prerequest`.
+    NESS_CURL_NOTE_SENT = 3,
 };
 
 enum {
@@ -73,8 +75,11 @@ int ness_curl_set_text(void *easy, int option, const char *value);
 int ness_curl_set_pointer(void *easy, int option, const void *value);
 /// Sets bytes, of which libcurl makes a copy.
 int ness_curl_set_blob(void *easy, int option, const void *bytes, size_t count);
-/// Sets the function that is told of each socket that is opened for an exchange. To be called once, before the first exchange.
-void ness_curl_set_socket_opened(void (*opened)(void *user, int descriptor));
+/// Makes a file in memory, which the path /proc/self/fd/N names. Returns its descriptor; -1 where that fails.
+int ness_memory_file(const void *bytes, size_t count);
+/// Sets the function that is told of each socket that is opened for an exchange, and that returns false if it must not be used. To be
+/// called once, before the first exchange.
+void ness_curl_set_socket_opened(bool (*opened)(void *user, int descriptor));
 /// Sets the function that is told of each NESS_CURL_NOTE_*, which libcurl tells only in its log. Likewise to be called once.
 void ness_curl_set_noted(void (*noted)(void *user, int note));
 /// Sets the callbacks; has sockets opened that no child process inherits.
@@ -116,15 +121,19 @@ void *ness_curl_sessions_make(void);
 /// Releases it, after the handles that use it.
 void ness_curl_sessions_free(void *sessions);
 
-// MARK: zlib
+// MARK: content codings
 
-/// Begins to inflate gzip, or zlib's format, or (`raw`) neither. Returns NULL where zlib is not found or has no memory.
-void *ness_inflate_begin(bool raw);
-/// Inflates on. Returns zlib's code: 0, 1 at the end of a stream, negative for an error (-5: more input is needed).
+/// The formats that can be inflated. NESS_ZLIB is gzip, or zlib's format; NESS_RAW_DEFLATE has neither a header nor a checksum.
+enum { NESS_ZLIB, NESS_RAW_DEFLATE, NESS_BROTLI, NESS_ZSTANDARD };
+enum { NESS_INFLATE_DAMAGED = -1 };
+
+/// Begins to inflate a format. Returns NULL where its library is not found or has no memory.
+void *ness_inflate_begin(int format);
+/// Inflates on. Returns 0, 1 at the end of a stream, or NESS_INFLATE_DAMAGED.
 int ness_inflate(void *stream, const uint8_t *input, size_t inputCount, uint8_t *output, size_t outputCount, size_t *consumed,
                  size_t *produced);
-/// Begins with another stream. Returns zlib's code.
-int ness_inflate_reset(void *stream);
+/// Begins with the stream after one that has ended. Returns false for a format without a second one.
+bool ness_inflate_reset(void *stream);
 void ness_inflate_end(void *stream);
 
 /// Begins to deflate, without a header and a checksum. Returns NULL where zlib is not found or has no memory.

@@ -17,7 +17,7 @@ enum ContentCoding {
     }
 
     #if canImport(FoundationNetworking)
-    private static let known: Set = ["gzip", "x-gzip", "deflate"]
+    private static let known = Set(BodyInflater.codings + ["x-gzip"])
     #else
     private static let known: Set = ["gzip", "x-gzip", "deflate", "br"]
     #endif

@@ -40,7 +40,7 @@ struct MissingLibcurl: Transport, CustomStringConvertible {
     /// The version that was found, the one that is needed, and the line that chooses URLSession.
     var description: String {
         let found = version == 0 ? "no usable libcurl" : "libcurl \(version >> 16).\(version >> 8 & 0xFF).\(version & 0xFF)"
-        return "Ness requires libcurl 7.80 or later, and this process has \(found). Update libcurl, or choose URLSession with its limits: "
+        return "Ness requires libcurl 7.76 or later, and this process has \(found). Update libcurl, or choose URLSession with its limits: "
             + "`Ness { $0.transport = URLSessionTransport() }`"
     }
 }

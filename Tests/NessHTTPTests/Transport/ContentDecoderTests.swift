@@ -7,7 +7,7 @@ import Testing
 @testable import NessTesting
 
 /// The removal of content codings, piece by piece, and no further than there is room.
-@Suite(.inTurn, .enabled(if: BodyInflater.isAvailable)) struct ContentDecoderTests {
+@Suite(.inTurn, .enabled(if: !BodyInflater.codings.isEmpty)) struct ContentDecoderTests {
     /// Decodes a body that arrives in pieces, with room for a number of bytes at a time.
     private func decode(_ body: Data, _ codings: String..., pieces: Int = .max, room: Int = 1 << 16) throws -> Data {
         let decoder = try #require(ContentDecoder(codings))
@@ -29,27 +29,55 @@ import Testing
 
     private static let hello = Data("hello".utf8)
 
+    /// `hello` in each coding that this process can decode, the squares, and 64 MiB of zeros.
+    private static let samples: [(coding: String, hello: Data, squares: Data, bomb: Data)] = [
+        ("gzip", CompressedBodies.gzipHello, CompressedBodies.gzipSquares, CompressedBodies.gzipBomb),
+        ("br", CompressedBodies.brotliHello, CompressedBodies.brotliSquares, CompressedBodies.brotliBomb),
+        ("zstd", CompressedBodies.zstandardHello, CompressedBodies.zstandardSquares, CompressedBodies.zstandardBomb),
+    ].filter { BodyInflater.codings.contains($0.coding) }
+
+    @Test("the libraries of Brotli and Zstandard are present wherever the tests run, and servers are asked for their codings")
+    func available() throws {
+        #expect(BodyInflater.codings == ["gzip", "deflate", "br", "zstd"])
+        let lines = try CurlHeaderLines.make(HTTPRequest(url: try #require(URL(string: "http://a.test"))), expectsContinue: false)
+        #expect(lines.split(separator: "\0").contains("Accept-Encoding: gzip, br, zstd"))
+    }
+
     @Test("gzip, zlib's format and raw DEFLATE are decoded, wherever the pieces end", arguments: [1, 2, 3, 7, 1_000], [1, 2, 1_000])
     func formats(pieces: Int, room: Int) throws {
         for (body, coding) in [
             (CompressedBodies.gzipHello, "gzip"), (CompressedBodies.gzipHelloNamed, "x-gzip"), (CompressedBodies.zlibHello, "deflate"),
             (CompressedBodies.rawDeflateHello, "deflate"),
-        ] {
+        ] + Self.samples.map({ ($0.hello, $0.coding) }) {
             #expect(try decode(body, coding, pieces: pieces, room: room) == Self.hello)
         }
         #expect(try decode(CompressedBodies.gzipTwiceHello, "gzip", "gzip", pieces: pieces, room: room) == Self.hello)
-        #expect(try decode(CompressedBodies.gzipSquares, "gzip", pieces: pieces, room: room) == Data(CompressedBodies.squares.utf8))
+        for sample in Self.samples {
+            #expect(try decode(sample.squares, sample.coding, pieces: pieces, room: room) == Data(CompressedBodies.squares.utf8))
+        }
     }
 
-    @Test("a gzip body may have several members", arguments: [1, 5, 1_000])
+    @Test("a gzip body may have several members, one of Zstandard several frames", arguments: [1, 5, 1_000])
     func members(pieces: Int) throws {
         let three = CompressedBodies.gzipHello + CompressedBodies.gzipHelloNamed + CompressedBodies.gzipHello
         #expect(try decode(three, "gzip", pieces: pieces) == Data("hellohellohello".utf8))
+        let hello = CompressedBodies.zstandardHello
+        // Four bytes that decoders skip (RFC 8878, 3.1.2).
+        let skipped = Data([0x50, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, 1, 2, 3, 4])
+        #expect(try decode(hello + skipped + hello, "zstd", pieces: pieces) == Data("hellohello".utf8))
+    }
+
+    @Test("a body of Zstandard may not require a window of more than 8 MiB (RFC 9659)")
+    func window() throws {
+        func body(window: UInt8) -> Data { Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, window, 0x03, 0x00, 0x10, 0x00]) }
+        #expect(try decode(body(window: 13 << 3), "zstd") == Data(count: 128 << 10))
+        let error = #expect(throws: TransportError.self) { try decode(body(window: 14 << 3), "zstd") }
+        #expect(error?.kind == .malformedResponse)
     }
 
     @Test("a body that ends early is an error, at any byte; an empty body is not", arguments: [1, 1_000])
     func truncated(pieces: Int) throws {
-        for (body, coding) in [(CompressedBodies.gzipHello, "gzip"), (CompressedBodies.zlibHello, "deflate")] {
+        for (body, coding) in [(CompressedBodies.zlibHello, "deflate")] + Self.samples.map({ ($0.hello, $0.coding) }) {
             for count in 1..<body.count {
                 let error = #expect(throws: TransportError.self) { try decode(body.prefix(count), coding, pieces: pieces) }
                 #expect(error?.kind == .truncated, "\(coding), \(count) bytes")
@@ -75,7 +103,9 @@ import Testing
             (CompressedBodies.zlibHello + Data("x".utf8), "deflate"), (CompressedBodies.rawDeflateHello + Data("x".utf8), "deflate"),
             (CompressedBodies.gzipHelloBadChecksum, "gzip"), (CompressedBodies.gzipHelloBadLength, "gzip"),
             (CompressedBodies.gzipHello + Data([0x1F, 0]), "gzip"), (Data("hello, this is plain text".utf8), "gzip"),
-            (Data(repeating: 0xFF, count: 100), "deflate"),
+            (Data(repeating: 0xFF, count: 100), "deflate"), (CompressedBodies.brotliHello + Data("x".utf8), "br"),
+            (Data(repeating: 0xFF, count: 100), "br"), (CompressedBodies.zstandardHello + Data("no frame".utf8), "zstd"),
+            (CompressedBodies.zstandardHello.dropLast() + Data([0]), "zstd"), (Data("hello, this is plain text".utf8), "zstd"),
         ] {
             let error = #expect(throws: TransportError.self) { try decode(body, coding, pieces: pieces) }
             #expect(error?.kind == .malformedResponse, "\(coding) \(Array(body.suffix(4)))")
@@ -84,14 +114,16 @@ import Testing
 
     @Test("unknown codings, none, and more than two are not accepted")
     func codings() {
-        #expect(ContentDecoder([]) == nil && ContentDecoder(["br"]) == nil && ContentDecoder(["gzip", "br"]) == nil)
+        #expect(ContentDecoder([]) == nil && ContentDecoder(["own"]) == nil && ContentDecoder(["gzip", "own"]) == nil)
         #expect(ContentDecoder(["gzip", "gzip"]) != nil && ContentDecoder(["gzip", "gzip", "gzip"]) == nil)
     }
 
-    @Test("a piece that expands a thousandfold is decoded no further than there is room, and continues from there")
-    func bomb() throws {
-        let decoder = try #require(ContentDecoder(["gzip"])), bomb = CompressedBodies.gzipBomb
-        Array(bomb).withUnsafeBufferPointer { decoder.add($0) }
+    @Test(
+        "a piece that expands a thousandfold is decoded no further than there is room, and continues from there",
+        arguments: samples.map(\.coding))
+    func bomb(coding: String) throws {
+        let decoder = try #require(ContentDecoder([coding])), sample = try #require(Self.samples.first { $0.coding == coding })
+        Array(sample.bomb).withUnsafeBufferPointer { decoder.add($0) }
         var total = 0, calls = 0
         while decoder.hasRest {
             try decoder.decode(upTo: 10_000) { bytes in

@@ -1,8 +1,9 @@
 import Foundation
-import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// Every misbehavior of the catalog against the manager. The manager has to report the truth, and to continue to work.
 @Suite(.inTurn) struct HostileTests {
@@ -85,6 +86,10 @@ import Testing
             "gzip-bad-length", "gzip-damaged", "gzip-of-text", "deflate-of-text", "unknown-content-encoding", "field-without-value",
         ]
         #else
+        #if os(Linux)
+        // The server misbehaves on the second request of a connection, which the oldest libcurls never send.
+        if Engine.isCurl, CurlLibrary.shared?.keepsConnections == false { return ["unasked-second-response", "cut-on-reuse"] }
+        #endif
         guard Engine.isURLSessionOnLinux else { return Engine.isCurl ? ["unasked-second-response"] : [] }
         return [
             "gzip-cut", "gzip-cut-chunked", "gzip-cut-no-length", "gzip-cut-in-header", "gzip-cut-in-trailer",

@@ -6,42 +6,39 @@ import Foundation
 ///
 /// Used by one thread at a time.
 final class BodyInflater {
-    private enum Format { case gzip, deflate }
+    private enum Format: String, CaseIterable {
+        case gzip, deflate, brotli = "br", zstandard = "zstd"
 
-    /// zlib's codes.
-    private enum Code {
-        static let ok: Int32 = 0, streamEnd: Int32 = 1, dataError: Int32 = -3, needsInput: Int32 = -5
+        func begin() -> UnsafeMutableRawPointer? {
+            switch self {
+            case .gzip, .deflate: ness_inflate_begin(Int32(NESS_ZLIB))
+            case .brotli: ness_inflate_begin(Int32(NESS_BROTLI))
+            case .zstandard: ness_inflate_begin(Int32(NESS_ZSTANDARD))
+            }
+        }
     }
 
     private let format: Format
     private var stream: UnsafeMutableRawPointer
-    /// The input that zlib has not consumed, from `offset` on.
+    /// The input that the library has not consumed, from `offset` on.
     private var input: [UInt8] = []
     private var offset = 0
-    /// True between the members of a gzip file.
+    /// True between the members of a gzip file, or the frames of Zstandard.
     private var isAtEnd = false
-    /// True until zlib has consumed input.
+    /// True until the library has consumed input.
     private var isFresh = true
 
-    /// True if zlib is available, so that a request may ask for a compressed body.
-    static let isAvailable: Bool = {
-        guard let stream = ness_inflate_begin(false) else { return false }
+    /// The content codings whose libraries the process has.
+    static let codings: [String] = Format.allCases.filter { format in
+        guard let stream = format.begin() else { return false }
         ness_inflate_end(stream)
         return true
-    }()
+    }.map(\.rawValue)
 
-    private static func format(of coding: String) -> Format? {
-        switch coding {
-        case "gzip", "x-gzip": .gzip
-        case "deflate": .deflate
-        default: nil
-        }
-    }
-
-    /// Makes an inflater. Fails for an unknown coding, and without zlib.
+    /// Makes an inflater. Fails for an unknown coding, and without its library.
     /// - Parameter coding: The content coding, in lower case.
     init?(_ coding: String) {
-        guard let format = Self.format(of: coding), let stream = ness_inflate_begin(false) else { return nil }
+        guard let format = Format(rawValue: coding == "x-gzip" ? "gzip" : coding), let stream = format.begin() else { return nil }
         self.format = format
         self.stream = stream
     }
@@ -60,8 +57,8 @@ final class BodyInflater {
             let rest = input.count - offset
             if isAtEnd {
                 if rest == 0 { return 0 }
-                // A gzip file may have several members (RFC 1952, 2.2).
-                guard format == .gzip, input[offset] == 0x1F, ness_inflate_reset(stream) == 0 else {
+                // A gzip file may have several members (RFC 1952, 2.2), a body of Zstandard several frames (RFC 8878, 3).
+                guard format == .zstandard || (format == .gzip && input[offset] == 0x1F), ness_inflate_reset(stream) else {
                     throw TransportError(.malformedResponse, "bytes follow the end of the compressed body")
                 }
                 isAtEnd = false
@@ -69,17 +66,16 @@ final class BodyInflater {
             // The first two bytes tell zlib's format from raw DEFLATE.
             if isFresh, rest < 2, format == .deflate { return 0 }
             let (produced, code) = step(output)
-            if code == Code.dataError, isFresh, format == .deflate, let raw = ness_inflate_begin(true) {
+            let isDamaged = code == NESS_INFLATE_DAMAGED
+            if isDamaged, isFresh, format == .deflate, let raw = ness_inflate_begin(Int32(NESS_RAW_DEFLATE)) {
                 // Some servers send raw DEFLATE where they announce zlib's format.
                 ness_inflate_end(stream)
                 (stream, isFresh, offset) = (raw, false, 0)
                 continue
             }
-            guard code == Code.ok || code == Code.streamEnd || code == Code.needsInput else {
-                throw TransportError(.malformedResponse, "the compressed body is damaged")
-            }
+            guard !isDamaged else { throw TransportError(.malformedResponse, "the compressed body is damaged") }
             isFresh = isFresh && rest == 0
-            isAtEnd = code == Code.streamEnd
+            isAtEnd = code == 1
             if offset == input.count {
                 input.removeAll(keepingCapacity: true)
                 offset = 0

@@ -43,7 +43,7 @@ enum CurlCallbacks {
     /// Registers the callbacks that are the same for all handles, at the first use.
     private static let isListening: Bool = {
         ness_curl_set_noted { user, note in CurlCallbacks.transfer(user)?.noted(Int(note)) }
-        ness_curl_set_socket_opened { user, descriptor in CurlCallbacks.transfer(user)?.opened(descriptor) }
+        ness_curl_set_socket_opened { user, descriptor in CurlCallbacks.transfer(user)?.mayOpen(descriptor) ?? false }
         return true
     }()
 }

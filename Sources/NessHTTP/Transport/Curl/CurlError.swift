@@ -17,8 +17,9 @@ enum CurlError {
         // An address of a proxy may contain credentials, and libcurl quotes one that it cannot read.
         let quotesProxy = text.asciiLowercased.utf8.contains("proxy".utf8) && text.utf8.contains(UInt8(ascii: "@"))
         let reason = text.isEmpty || quotesProxy ? self.text(code) : text
-        var failure = LibcurlText.error(
-            reason, kind(code), tlsFailure: tlsFailure(code), otherwise: isTLS(code) ? .tls : .connectionLost)
+        // OpenSSL's words for a fault of TLS may be any, except where the connection ended below TLS.
+        let kind = kind(code) ?? (isTLS(code) && !LibcurlText.isLoss(reason) ? .tls : nil)
+        var failure = LibcurlText.error(reason, kind, tlsFailure: tlsFailure(code))
         failure.isUnsent = !isSent && !wasSentBefore
         // These kinds promise that the server has not acted. A server that rejects a client's certificate says so when the request is
         // already on its way (RFC 8446, 4.4.2.4), but does not read it.

@@ -35,7 +35,7 @@ enum CurlHeaderLines {
         }
         if !isSet(HeaderName.acceptEncoding), !request[KeepsContentCoding.self] {
             let wantsWholeBody = !request.headers.contains(HeaderName.range) && request.method != .head
-            add(wantsWholeBody && BodyInflater.isAvailable ? "Accept-Encoding: gzip" : "Accept-Encoding: identity")
+            add(wantsWholeBody ? acceptEncoding : "Accept-Encoding: identity")
         }
         add(expectsContinue ? "Expect: 100-continue" : "Expect:")
         if !isSet(HeaderName.accept) { add("Accept: */*") }
@@ -52,6 +52,12 @@ enum CurlHeaderLines {
             bytes.withMemoryRebound(to: CChar.self) { ness_curl_list_make($0.baseAddress, $0.count) }
         }
     }
+
+    /// Servers use `deflate` in two ways, and gzip is as good.
+    private static let acceptEncoding: String = {
+        let codings = BodyInflater.codings.filter { $0 != "deflate" }
+        return "Accept-Encoding: \(codings.isEmpty ? "identity" : codings.joined(separator: ", "))"
+    }()
 
     private static let userAgent = "User-Agent: \(HTTPHeaders.defaultUserAgent)"
 }

@@ -7,7 +7,9 @@ import CNessCurl
 ///
 /// | before | fault | the transport |
 /// | --- | --- | --- |
-/// | 7.80 | no callback before a send, so a POST may be sent twice unnoticed | is not used: every request fails with the version found (`MissingLibcurl`) |
+/// | 7.76 | not tried | is not used: every request fails with the version found (`MissingLibcurl`) |
+/// | 7.77 | takes no authorities as bytes | passes a file in memory (7.76) |
+/// | 7.80 | does not ask before it sends on a connection that it keeps | opens a connection for each request, and no second one (7.76) |
 /// | 7.87 | OpenSSL's writes end the process with SIGPIPE | blocks the signal in its threads (not tried) |
 /// | 7.87 | a dropped look-up of a name blocks all transfers | looks names up itself, with every version (7.88, 8.23) |
 /// | 8.1 | a handle keeps a pointer to the last header line of the transfer before | uses no handle twice, with every version (7.88, 8.23) |
@@ -24,16 +26,22 @@ struct CurlLibrary: Sendable {
     /// True if libcurl was built with HTTP/2, and keeps responses and requests together.
     let speaksHTTP2: Bool
 
+    /// True for a libcurl that asks before it sends a request on a connection. Otherwise no connection is used twice.
+    var keepsConnections: Bool { version >= 0x07_50_00 }
+
+    /// True for a libcurl that takes the certificates of authorities as bytes.
+    var takesAuthorities: Bool { version >= 0x07_4D_00 }
+
     /// True for a libcurl that tells only after a look-up whether the request uses a proxy.
     var tellsProxyLate: Bool { (0x08_07_00..<0x08_13_00).contains(version) }
 
     /// The version of the libcurl in this process as 0xMMmmpp; 0 if there is no libcurl, or if it lacks a function.
     static let foundVersion = ness_curl_load()
 
-    /// The library. `nil` if there is none, or one before 7.80.
+    /// The library. `nil` if there is none, or one before 7.76.
     static let shared: CurlLibrary? = {
         let version = foundVersion
-        guard version >= 0x07_50_00, let text = ness_curl_version() else { return nil }
+        guard version >= 0x07_4C_00, let text = ness_curl_version() else { return nil }
         return CurlLibrary(version: version, features: ness_curl_features(), description: String(cString: text))
     }()
 
@@ -63,8 +71,8 @@ enum CurlOption {
 
     // The options of a transport.
     static let tlsVersion: Int32 = 32, proxyTLSVersion: Int32 = 250, pinnedPublicKeys: Int32 = 10_230
-    static let authorities: Int32 = 40_309, authorityFolder: Int32 = 10_097
-    static let proxyAuthorities: Int32 = 40_310, proxyAuthorityFolder: Int32 = 10_247
+    static let authorities: Int32 = 40_309, authorityFile: Int32 = 10_065, authorityFolder: Int32 = 10_097
+    static let proxyAuthorities: Int32 = 40_310, proxyAuthorityFile: Int32 = 10_246, proxyAuthorityFolder: Int32 = 10_247
     static let certificate: Int32 = 40_291, certificateKey: Int32 = 40_292, keyPassword: Int32 = 10_026
     static let certificateType: Int32 = 10_086
     static let proxy: Int32 = 10_004, proxyUser: Int32 = 10_175, proxyPassword: Int32 = 10_176, proxyExceptions: Int32 = 10_177

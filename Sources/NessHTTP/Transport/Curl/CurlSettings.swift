@@ -10,9 +10,9 @@ final class CurlSettings: Sendable, CustomReflectable {
     private struct Setting: Sendable {
         enum Value: Sendable {
             case number(Int)
-            /// A string; `nil` clears the default.
-            case text(String?)
+            case text(String)
             case bytes(Data)
+            case authorities(CurlAuthorities, ofProxy: Bool)
         }
 
         let option: String
@@ -23,6 +23,7 @@ final class CurlSettings: Sendable, CustomReflectable {
     private let settings: [Setting]
     /// The host entries as a list of libcurl. It does not change after `init`, and libcurl only reads it.
     nonisolated(unsafe) private let hostEntries: UnsafeMutableRawPointer?
+    let library: CurlLibrary
     let allowsHTTP2: Bool
     let maximumIdleConnections: Int?
     let maximumIdleSecondsForWrites: Int
@@ -38,8 +39,9 @@ final class CurlSettings: Sendable, CustomReflectable {
     /// - Throws: `OptionError`.
     init(_ options: CurlTransport.Options) throws {
         guard let library = CurlLibrary.shared else {
-            throw OptionError(kind: .noLibrary, option: "", reason: "the process has no libcurl, or one before 7.80")
+            throw OptionError(kind: .noLibrary, option: "", reason: "the process has no libcurl, or one before 7.76")
         }
+        self.library = library
         allowsHTTP2 = options.allowsHTTP2 && library.speaksHTTP2
         guard options.maximumIdleConnections.map({ $0 >= 0 && $0 <= 1 << 20 }) != false else {
             throw OptionError(kind: .invalidValue, option: "maximumIdleConnections", reason: "it is negative or too large")
@@ -57,12 +59,8 @@ final class CurlSettings: Sendable, CustomReflectable {
         // CURL_SSLVERSION_TLSv1_0 to CURL_SSLVERSION_TLSv1_3
         let version = [TLSVersion.v1_0: 4, .v1_1: 5, .v1_2: 6, .v1_3: 7][options.minimumTLSVersion] ?? 6
         add("minimumTLSVersion", CurlOption.tlsVersion, .number(version))
-        let authorities = try options.authorities.map { try CurlOptionCheck.certificates($0, "authorities") }
-        if let authorities {
-            add("authorities", CurlOption.authorities, .bytes(authorities))
-            // Otherwise the system's folder of certificates would count as well.
-            add("authorities", CurlOption.authorityFolder, .text(nil))
-        }
+        let authorities = try options.authorities.map { CurlAuthorities(try CurlOptionCheck.certificates($0, "authorities")) }
+        if let authorities { add("authorities", CurlOption.authorities, .authorities(authorities, ofProxy: false)) }
         if let certificate = options.clientCertificate {
             let (bytes, key) = try CurlOptionCheck.certificate(certificate)
             add("clientCertificate", CurlOption.certificate, .bytes(bytes))
@@ -92,10 +90,7 @@ final class CurlSettings: Sendable, CustomReflectable {
         if case .direct = options.proxy {
         } else {
             add("minimumTLSVersion", CurlOption.proxyTLSVersion, .number(version))
-            if let authorities {
-                add("authorities", CurlOption.proxyAuthorities, .bytes(authorities))
-                add("authorities", CurlOption.proxyAuthorityFolder, .text(nil))
-            }
+            if let authorities { add("authorities", CurlOption.proxyAuthorities, .authorities(authorities, ofProxy: true)) }
         }
         if let path = options.unixSocketPath {
             add("unixSocketPath", CurlOption.unixSocket, .text(try CurlOptionCheck.unixSocket(path)))
@@ -123,8 +118,9 @@ final class CurlSettings: Sendable, CustomReflectable {
             let value =
                 switch setting.value {
                 case .number(let number): "\(number)"
-                case .text(let text): text ?? ""
+                case .text(let text): text
                 case .bytes(let bytes): SHA256Hash.digest(of: bytes).hexadecimal
+                case .authorities: ""
                 }
             return ["\(setting.number)", value]
         }
@@ -152,6 +148,7 @@ final class CurlSettings: Sendable, CustomReflectable {
                 switch setting.value {
                 case .number(let value): ness_curl_set_long(easy, setting.number, value)
                 case .text(let text): ness_curl_set_text(easy, setting.number, text)
+                case .authorities(let authorities, let ofProxy): authorities.apply(to: easy, ofProxy: ofProxy)
                 case .bytes(let data): data.withUnsafeBytes { ness_curl_set_blob(easy, setting.number, $0.baseAddress, $0.count) }
                 }
             try Self.check(code, setting.option)

@@ -10,6 +10,8 @@ final class CurlTemplate {
     /// The TLS sessions of all copies. Without it, each handle would remember its own before 8.12, and no handshake would be a short one.
     /// libcurl compares the same values before it resumes a session as before it uses a connection again.
     private let sessions: UnsafeMutableRawPointer
+    /// False if the authorities are files: sessions of different authorities could have files of the same name.
+    private let sharesSessions: Bool
 
     /// The size of the receive buffer for a response that is collected in memory, in bytes. libcurl allocates it for each transfer, and
     /// glibc tidies its whole heap whenever a block of 64 KiB is released.
@@ -23,7 +25,7 @@ final class CurlTemplate {
             ness_curl_sessions_free(sessions)
             throw Self.noMemory
         }
-        (self.easy, self.sessions) = (easy, sessions)
+        (self.easy, self.sessions, sharesSessions) = (easy, sessions, settings.library.takesAuthorities)
         try CurlError.check(CurlCallbacks.set(for: easy))
         try set(CurlOption.noSignals, 1)
         // The value allows http and https.
@@ -36,6 +38,11 @@ final class CurlTemplate {
         // HTTP/1.1
         try set(CurlOption.httpVersion, 2)
         if settings.maximumIdleConnections == 0 { try set(CurlOption.forbidsReuse, 1) }
+        if !settings.library.keepsConnections {
+            for option in [CurlOption.forbidsReuse, CurlOption.freshConnection] { try set(option, 1) }
+            // The log tells that a request was sent.
+            try set(CurlOption.writesLog, 1)
+        }
         do { try settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
     }
 
@@ -48,7 +55,7 @@ final class CurlTemplate {
     func copy() throws -> UnsafeMutableRawPointer {
         guard let copy = ness_curl_easy_copy(easy) else { throw Self.noMemory }
         // A copy does not have this one by itself.
-        guard ness_curl_set_pointer(copy, CurlOption.sessions, sessions) == 0 else {
+        guard !sharesSessions || ness_curl_set_pointer(copy, CurlOption.sessions, sessions) == 0 else {
             ness_curl_easy_cleanup(copy)
             throw Self.noMemory
         }

@@ -50,9 +50,9 @@ extension CurlTransfer {
     private func setDemands(_ demands: TLSDemands) throws {
         if let keys = demands.publicKeys { try set(CurlOption.pinnedPublicKeys, loop.settings.text(ofPins: keys)) }
         if let authorities = demands.authorities {
-            try set(CurlOption.authorities, authorities.pem)
-            // Otherwise the system's folder of certificates would count as well.
-            try CurlError.check(ness_curl_set_text(easy, CurlOption.authorityFolder, nil))
+            let authorities = CurlAuthorities(authorities.pem)
+            self.authorities = authorities
+            try CurlError.check(authorities.apply(to: easy))
         }
         if let identity = demands.identity {
             try set(CurlOption.certificateType, "P12")

@@ -65,6 +65,14 @@ extension CurlTransfer {
         }
     }
 
+    /// The ends of the connection that libcurl uses now.
+    var currentEnds: CurlConnections.Ends? {
+        guard let remote = address(CurlInfo.remoteAddress, CurlInfo.remotePort) else { return nil }
+        return CurlConnections.Ends(
+            localPort: UInt16(truncatingIfNeeded: number(CurlInfo.localPort)), remoteAddress: remote.host,
+            remotePort: UInt16(truncatingIfNeeded: remote.port))
+    }
+
     private func address(_ host: Int32, _ port: Int32) -> ConnectionMetrics.Address? {
         // For a unix socket, libcurl gives its path, and the port of the URL.
         if loop.settings.usesUnixSocket { return nil }

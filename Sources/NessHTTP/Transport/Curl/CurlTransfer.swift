@@ -10,6 +10,7 @@ final class CurlTransfer {
     /// The memory that libcurl uses during the transfer.
     var headerList: UnsafeMutableRawPointer?
     private var addressList: UnsafeMutableRawPointer?
+    var authorities: CurlAuthorities?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
     private(set) var head = ResponseHeadParser()
@@ -287,6 +288,9 @@ final class CurlTransfer {
         switch note {
         case Int(NESS_CURL_NOTE_HTTP2): speaksHTTP2 = true
         case Int(NESS_CURL_NOTE_UNPROCESSED): if !head.hasBegun { history.noteUnprocessed() }
+        case Int(NESS_CURL_NOTE_SENT) where !history.isSent:
+            ends = currentEnds
+            _ = history.maySend { false }
         default: break
         }
     }
@@ -300,12 +304,16 @@ final class CurlTransfer {
 
     private var isSecure: Bool { exchange.isSecure }
 
-    func opened(_ descriptor: Int32) {
+    /// Returns true if libcurl may use a socket that was opened for the transfer. After the request was sent, another connection would
+    /// send it again.
+    func mayOpen(_ descriptor: Int32) -> Bool {
+        guard history.mayMove() else { return false }
         hasOpened = true
         speaksHTTP2 = false
         // Another socket had this number.
         loop.mute(descriptor, false)
         loop.connections.add(descriptor)
+        return true
     }
 
     // MARK: names

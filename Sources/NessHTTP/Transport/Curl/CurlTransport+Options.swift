@@ -137,7 +137,7 @@ extension CurlTransport {
     package struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The kinds of faults.
         package enum Kind: Sendable, Hashable, CaseIterable {
-            /// The process has no libcurl, or one before 7.80.
+            /// The process has no libcurl, or one before 7.76.
             case noLibrary
             /// This libcurl lacks the feature.
             case unsupported

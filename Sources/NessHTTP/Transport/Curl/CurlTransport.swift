@@ -4,7 +4,7 @@ import CNessCurl
 /// A transport that uses libcurl directly. It is the default on Linux.
 ///
 /// It uses the libcurl that Foundation has already loaded, so that no installation is necessary. If the process has none, or one before
-/// 7.80, every request of a manager without another transport fails with `NessError.invalidRequest`, which names the version found. Events
+/// 7.76, every request of a manager without another transport fails with `NessError.invalidRequest`, which names the version found. Events
 /// reach `receive` in the task that called `send`: a slow receiver slows the server down.
 ///
 /// Threads of the transport drive the exchanges. They start when they are needed, and end with the transport. There are at most as many as
@@ -28,7 +28,7 @@ import CNessCurl
 public final class CurlTransport: ControlledTransport {
     private let engines: CurlEngines
 
-    /// Makes a transport. Fails if the process has no libcurl, or one before 7.80.
+    /// Makes a transport. Fails if the process has no libcurl, or one before 7.76.
     public convenience init?() {
         do { try self.init { _ in } } catch { return nil }
     }
@@ -110,7 +110,9 @@ public final class CurlTransport: ControlledTransport {
 extension CurlTransport: CustomStringConvertible {
     /// The name of the transport, with the newest version of HTTP that it uses and the versions of libcurl and of its TLS library.
     public var description: String {
-        "CurlTransport (\(engines.settings.allowsHTTP2 ? "HTTP/2" : "HTTP/1.1"), \(Self.libraryVersion ?? "no libcurl"))"
+        let settings = engines.settings
+        let connections = settings.library.keepsConnections ? "" : ", a new connection for each request"
+        return "CurlTransport (\(settings.allowsHTTP2 ? "HTTP/2" : "HTTP/1.1")\(connections), \(settings.library.description))"
     }
 }
 #endif

@@ -59,6 +59,7 @@ struct ResponseHeadParser: Sendable {
         self.statusCode = nil
         headers = HTTPHeaders()
         guard head.isInterim else {
+            if isHTTP1 { try Self.checkTransferCoding(in: head.headers) }
             isComplete = true
             byteCount = 0
             return head
@@ -68,6 +69,15 @@ struct ResponseHeadParser: Sendable {
             throw HeadChoice.tooManyInterim
         }
         return head
+    }
+
+    /// Checks that libcurl knows where the body ends. Some versions accept a transfer coding that they do not know, and ignore it.
+    private static func checkTransferCoding(in headers: HTTPHeaders) throws {
+        guard headers.contains(HeaderName.transferEncoding) else { return }
+        let codings = headers.members(of: HeaderName.transferEncoding).map(\.asciiLowercased).filter { !$0.isEmpty && $0 != "identity" }
+        guard codings.isEmpty || codings == ["chunked"] else {
+            throw malformed("the server sent a transfer coding that was not requested (\(codings.joined(separator: ", ").prefix(80)))")
+        }
     }
 
     private static func add(_ line: some BidirectionalCollection<UInt8>, to fields: inout HTTPHeaders) throws {

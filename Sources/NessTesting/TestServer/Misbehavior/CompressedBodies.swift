@@ -41,5 +41,42 @@ enum CompressedBodies {
         return bomb
     }
 
+    /// `hello` in the format of Brotli.
+    static let brotliHello = decoded("CwKAaGVsbG8D")
+    /// `squares` in the format of Brotli, 448 bytes.
+    static let brotliSquares = decoded(
+        """
+        GxwE+B0JduzCIhfkjdzB1jVmkgLG2OYGtArccKkuRPTItSTZLpRJHUVN/cK4ZOY54jVAwAIZfPBBDm7wjmhyMRCjYs4sj004HE7C5XHPPBUf4rsAbcAe9ATYA7zA5EA2\
+        bBdYAm9BYjgf/AuiB7uC1OHIKBWuhFZhZDwdfoXQQ/1C9NHEpC2yROmis+lzDC4Me5iZMNpj3GaSYl5i4WJ7zU4fqx/WPWx+2O/jYM2hiyOJsylO2pzb42LCZQ93LtzN\
+        cWNzv4vXEo9bPMU8+3j3wkcPnxW+dHzL/FMBJAFaBbAMiA6wFWj1QPcLtH3QiaF3C1gS8HUBxwb+HPAuMN0D4wlM9mCuDaoUyBIoLtCuYasP9v3Apgd2f8DVB35rcFzg\
+        kyCVgrgNyR7kJnDdA+cL3M/By4Z/XfCR4HcLUTHCPsR/wVYP9qtgR4d9MrJVyJGQq8IpGcc6nF9BqQf1XlDxoS7G7S3cSLjXhW4bPTn0XjDdg5kJZvfwuo03KbyT8NuF\
+        P2v86yP0DyE9hPuhfn3UWRPlIloi/hRNtWm8R7MTUveQ5kK6HO2zaX8XuSSyt8gbU9pHyQudeuhcoVsdfctSAQ==
+        """)
+    /// 64 MiB of zeros in 106 bytes of Brotli.
+    static let brotliBomb = decoded(
+        """
+        y///P/gnAOKxQCD3/o///3/wTwDEYRGA7v0f////4J8AiMMCAN37P/7//8E/ARCHBQC693/8//+DfwIgDgsAdO//+P//B/8EQBwWAOje//H//w/+CYA4LADQvf/L//8/\
+        /BMAcVgAoHv/Bw==
+        """)
+
+    /// `hello` in the format of Zstandard.
+    static let zstandardHello = decoded("KLUv/SQFKQAAaGVsbG+jbZ+I")
+    /// `squares` in the format of Zstandard, 482 bytes.
+    static let zstandardSquares = decoded(
+        """
+        KLUv/WQdA6UOANpBPAcJsOskSYhwzphFbQBxAG8AsxUDUEyTWCjik8YUjKcQE68fWBeoTqAOMJ0gXSD6QTuRfQqd4viJcaHiNOIAxNnhIsKPgtOVT8tpyM+AS4GTboCb\
+        YovV15qKntJU83UWkykygEyKpfFZp+nTTsePuAhnOQCnLfTJFE8nfsscAuVslAOwnGbkQkR+IuQUJZ8COdGAHxBwAQFOKHAAAE6wW4DuA7mJvadwU5h9QraQ2LTaALTZ\
+        q0WqPpqaLuppaxqoz4yWFk0aGkBoSmkxoK83U9U8pZlK5mvMYpwpMAOcTCpZSvKZyDQhTyvTgXx0sYhF0qcgnVjRDyS6AKMTrB1g2gltFzj2A2InBvsU2CkK+olAFyJ0\
+        mh0HoONsHBeB40dlnE6MT2uc5oqfUXGpFCexOMARpxBxsSB+JXEqGz6l4VQx/MrhYiacQsIBRDiJwqUX/IyC00jwaYPTXflRlYtMBLpYoBcfmMVEsXgKFlNQxSetWMgo\
+        pgnFAKSYrYlFYuKjk5huJJ5WYhqL+EwiljJiUjUGkMYUaCxGjK/BmOognhLEVIX4etfF5jql1wHOOmmsS2v9zKrTTPVpq9MZ9aOhLlLq7E0HoOm0Thc66ScknSICAHjD\
+        t/k=
+        """)
+    /// 64 MiB of zeros in 2 KB of Zstandard: 512 blocks that each repeat a byte (RFC 8878, 3.1.1.2).
+    static var zstandardBomb: Data {
+        var bomb = Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x38])
+        for number in 1...512 { bomb.append(contentsOf: [number == 512 ? 3 : 2, 0x00, 0x10, 0x00]) }
+        return bomb
+    }
+
     private static func decoded(_ base64: String) -> Data { Data(base64Encoded: base64) ?? Data() }
 }

@@ -1,13 +1,14 @@
 #if os(Linux)
 import Foundation
-import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
 
+@testable import NessHTTP
+
 /// The measurements of connections over libcurl.
 @Suite(.inTurn) struct ConnectionMetricsTests {
-    @Test("a new connection has the times of its phases, the version and the addresses; a reused one has the same addresses")
+    @Test("a new connection has the times of its phases, the version and the addresses; a reused one has the same addresses", .keepingConnections)
     func plain() async throws {
         try await serving({ _ in .text("ok") }) { server in
             let recorder = ConnectionRecorder()
@@ -18,8 +19,10 @@ import Testing
             let (first, second) = (try #require(recorder.log.entries.first), try #require(recorder.log.entries.last))
             #expect(recorder.log.entries.count == 2)
             #expect(!first.isReused && second.isReused)
-            #expect(first.nameLookup != nil && first.connect != nil && first.tls == nil && first.firstByte != nil)
-            #expect(second.nameLookup == nil && second.connect == nil && second.tls == nil && second.firstByte != nil)
+            #expect(first.nameLookup != nil && first.connect != nil && first.tls == nil)
+            #expect(second.nameLookup == nil && second.connect == nil && second.tls == nil)
+            // libcurl 8.6 measures the first byte after the head has been handed on.
+            if CurlLibrary.shared?.version != 0x08_06_00 { #expect(first.firstByte != nil && second.firstByte != nil) }
             for connection in [first, second] {
                 #expect(connection.httpVersion == .http1_1)
                 #expect(connection.remoteAddress == ConnectionMetrics.Address(host: "127.0.0.1", port: server.port))
@@ -30,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("the TLS handshake has a separate time, and each exchange of a request has a connection")
+    @Test("the TLS handshake has a separate time, and each exchange of a request has a connection", .keepingConnections)
     func secure() async throws {
         let authority = try TestAuthority()
         let server = try await TestServer.start(certificate: authority.certificate()) { request in

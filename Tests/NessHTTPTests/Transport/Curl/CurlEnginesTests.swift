@@ -46,7 +46,7 @@ import Testing
         for engines in [engines, withoutHTTP2, limited] { engines.stop() }
     }
 
-    @Test("a limit of exchanges with a host limits the connections of all threads together")
+    @Test("a limit of exchanges with a host limits the connections of all threads together", .keepingConnections)
     func connections() async throws {
         let arrivals = Lock<(expected: Int, gate: TestGate)>((0, TestGate()))
         try await serving({ request in
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("connections stay open before the idle time is over")
+    @Test("connections stay open before the idle time is over", .keepingConnections)
     func kept() async throws {
         try await serving({ .text($0.path) }) { server in
             let transport = CurlTransport(try Self.engines(count: 2, idleLimit: .seconds(3_600)))

@@ -1,9 +1,10 @@
 #if os(Linux)
 import Foundation
-import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// Makes a manager over libcurl, whatever engine the test run names.
 func curlNess(
@@ -19,6 +20,13 @@ func curlNess(
         configuration.transport = transport
         configuration.observers = observers
         configure(&configuration)
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// The test shows that a connection is used again, which no request does before libcurl 7.80.
+    static var keepingConnections: Self {
+        .enabled(if: CurlLibrary.shared?.keepsConnections == true, "this libcurl opens a connection for each request")
     }
 }
 

@@ -75,7 +75,7 @@ import Testing
             await recorder.log.wait(for: 1)
             #expect(recorder.log.entries.map(\.httpVersion) == [Self.speaksHTTP2 ? .http2 : .http1_1])
             let transport = "\(ness.configuration.transport)"
-            #expect(transport.hasPrefix(Self.speaksHTTP2 ? "CurlTransport (HTTP/2, libcurl/" : "CurlTransport (HTTP/1.1, libcurl/"))
+            #expect(transport.hasPrefix(Self.speaksHTTP2 ? "CurlTransport (HTTP/2, libcurl/" : "CurlTransport (HTTP/1.1, "))
         }
     }
 
@@ -95,7 +95,13 @@ import Testing
             let ness = try server.ness { $0.maximumConnectionsPerHost = 8 }
             for _ in 0..<10 {
                 let promises = (0..<2).map { _ in ness.httpRequest(.post, withUrl: server.at("/")).dataRequest() }
-                for promise in promises { _ = try await promise.value }
+                for promise in promises {
+                    try await withKnownIssue("OnLinux: the error may say that the server may have acted", isIntermittent: true) {
+                        _ = try await promise.value
+                    } when: {
+                        (CurlLibrary.shared?.version ?? 0) < 0x08_13_00
+                    }
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ import Testing
         let ness = Ness { $0.transport = MissingLibcurl(version: version) }
         let error = await #expect(throws: NessError.self) { try await ness.httpRequest(withUrl: "http://127.0.0.1/").dataRequest().value }
         #expect(error?.kind == .invalidRequest && error?.isTransient == false)
-        for part in [found, "libcurl 7.80", "$0.transport = URLSessionTransport()"] { #expect("\(try #require(error))".contains(part)) }
+        for part in [found, "libcurl 7.76", "$0.transport = URLSessionTransport()"] { #expect("\(try #require(error))".contains(part)) }
     }
 }
 #endif

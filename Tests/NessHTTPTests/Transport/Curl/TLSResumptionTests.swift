@@ -1,14 +1,17 @@
 #if os(Linux)
-import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// Resumed TLS sessions, with a real server that tells of them: nginx.
 @Suite(
     .inTurn, .enabled(if: Nginx.executable != nil, "nginx is not installed (apt-get install nginx): resumed TLS sessions are not tested")
 ) struct TLSResumptionTests {
-    @Test("a new connection resumes the session of an earlier one, but none of other keys or of another transport")
+    @Test(
+        "a new connection resumes the session of an earlier one, but none of other keys or of another transport",
+        .enabled(if: CurlLibrary.shared?.takesAuthorities == true))
     func sessions() async throws {
         let authority = try TestAuthority()
         let nginx = try await Nginx.start(certificate: authority.certificate(), forwardingTo: 1)
