@@ -247,3 +247,17 @@ public class Process: NSObject {
 #else
 @available(*, unavailable) public class Process: NSObject {}
 #endif
+
+// MARK: activities
+
+#if os(macOS)
+extension ProcessInfo {
+    public struct ActivityOptions: OptionSet, Sendable {
+        public static let userInitiatedAllowingIdleSystemSleep = ActivityOptions(rawValue: 1)
+        public let rawValue: UInt64
+        public init(rawValue: UInt64) { self.rawValue = rawValue }
+    }
+    public func beginActivity(options: ActivityOptions, reason: String) -> any NSObjectProtocol { fatalError() }
+    public func endActivity(_ activity: any NSObjectProtocol) {}
+}
+#endif
