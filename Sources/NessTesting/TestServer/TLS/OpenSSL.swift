@@ -97,6 +97,7 @@ struct OpenSSL: Sendable {
     static let ascii: Int32 = 0x1001
     static let subjectAltName: Int32 = 85
     static let basicConstraints: Int32 = 87
+    static let sha1And3DES: Int32 = 146
     static let wantsRead: Int32 = 2
     static let isClosed: Int32 = 6
     static let requiresCertificate: Int32 = 3
