@@ -122,6 +122,45 @@ import FoundationNetworking
         #expect(system.ends.entries.count == 1 && system.sessions.entries.count == 1)
     }
 
+    /// Stops a request between the choice of its URLSession and the making of its task.
+    private final class SlowStart: ExchangeControl {
+        let entered = TestGate(), proceed = DispatchSemaphore(value: 0)
+        let streamsResponse = false, attempt = 1
+        let baseURL: URL? = nil
+        func occupySlot() -> Bool {
+            entered.open()
+            proceed.wait()
+            return true
+        }
+        func releaseSlot() {}
+        func waitsForNetwork() {}
+        func bytesDidMove() {}
+        func onStop(_ end: @escaping @Sendable (any Error) -> Void) {}
+    }
+
+    @Test("a transport that is dropped while a request starts ends its URLSession only after the task was made")
+    func dropDuringStart() async throws {
+        let request = HTTPRequest(url: try url("https://example.com/")), control = SlowStart()
+        var transport: URLSessionTransport? = system.transport()
+        weak var dropped: URLSessionTransport?
+        dropped = transport
+        let first = Received(try #require(transport), request), task = await system.task()
+        try task.head(200)
+        task.complete()
+        #expect(await first.error() == nil)
+        let sending = Task { [transport] in try await transport?.send(request, under: control) { _ in } }
+        await control.entered.wait()
+        sending.cancel()
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        transport = nil
+        // The end of the task releases what it has captured, perhaps a moment later.
+        while dropped != nil { await Task.yield() }
+        control.proceed.signal()
+        let second = await system.task(1)
+        await second.calls.wait { $0.contains("cancel") }
+        await system.ends.wait(for: 1)
+    }
+
     @Test("a transport that is dropped while requests start makes no task in a session that has ended")
     func dropsDuringStarts() async throws {
         let request = HTTPRequest(url: try url("https://example.com/"))
