@@ -58,6 +58,12 @@ let package = Package(
                 .product(name: "NessTesting", package: ness),
             ]),
         .executableTarget(
+            name: "posts",
+            dependencies: [
+                "CurlInC", "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
+        .executableTarget(
             name: "promise-chain",
             dependencies: [
                 "Measure", .product(name: "NessPromise", package: ness), .product(name: "NIOCore", package: "swift-nio"),

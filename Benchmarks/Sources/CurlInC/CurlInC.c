@@ -10,6 +10,8 @@ enum {
     OPTION_URL = 10002,
     OPTION_WRITE_DATA = 10001,
     OPTION_PRIVATE = 10103,
+    OPTION_COPIED_BODY = 10165,
+    OPTION_AUTHORITIES = 10065,
     OPTION_WRITE_FUNCTION = 20011,
     OPTION_NO_SIGNAL = 99,
     OPTION_HTTP_VERSION = 84,
@@ -73,7 +75,7 @@ static size_t receive(char *bytes, size_t size, size_t count, void *user) {
     return size * count;
 }
 
-curl_in_c *curl_in_c_new(const char *const *urls, int parallel) {
+curl_in_c *curl_in_c_new(const char *const *urls, int parallel, const char *body, const char *authorities) {
     if (curl.multi_info_read == NULL && !load()) return NULL;
     curl_in_c *client = calloc(1, sizeof(curl_in_c) + (size_t)parallel * sizeof(transfer));
     if (client == NULL) return NULL;
@@ -89,6 +91,8 @@ curl_in_c *curl_in_c_new(const char *const *urls, int parallel) {
         curl.easy_setopt(each->easy, OPTION_PRIVATE, each);
         curl.easy_setopt(each->easy, OPTION_NO_SIGNAL, 1L);
         curl.easy_setopt(each->easy, OPTION_HTTP_VERSION, (long)VERSION_1_1);
+        if (body != NULL) curl.easy_setopt(each->easy, OPTION_COPIED_BODY, body);
+        if (authorities != NULL) curl.easy_setopt(each->easy, OPTION_AUTHORITIES, authorities);
     }
     return client;
 }

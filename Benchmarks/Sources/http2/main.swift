@@ -1,6 +1,6 @@
 // Concurrent GETs over HTTP/2 with TLS: Ness, AsyncHTTPClient, `curl --parallel`, and the load generator h2load where it is installed.
-// It needs nginx, openssl, and libcurl 8.5 or later: `.ci/newest-libcurl` brings one.
-//   ../.ci/newest-libcurl swift run -c release --package-path Benchmarks http2
+// It needs nginx, openssl, and libcurl 8.5 or later: `.ci/libcurl newest` brings one.
+//   ../.ci/libcurl newest swift run -c release --package-path Benchmarks http2
 import AsyncHTTPClient
 import Foundation
 import Measure

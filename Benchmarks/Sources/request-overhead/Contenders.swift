@@ -89,8 +89,8 @@ extension Contender {
         defer { for text in texts { free(text) } }
         let pointers = texts.map { UnsafePointer($0) }
         // Contenders take turns, so no two calls use a client at the same time.
-        nonisolated(unsafe) let single = curl_in_c_new(pointers, 1)
-        nonisolated(unsafe) let many = curl_in_c_new(pointers, Int32(urls.count))
+        nonisolated(unsafe) let single = curl_in_c_new(pointers, 1, nil, nil)
+        nonisolated(unsafe) let many = curl_in_c_new(pointers, Int32(urls.count), nil, nil)
         guard single != nil, many != nil else { return nil }
         name = "libcurl in C"
         get = nil

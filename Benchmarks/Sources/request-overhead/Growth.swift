@@ -51,7 +51,7 @@ private func memoryInC(_ count: Int) throws -> Double {
         let before = try residentBytes()
         // The transfers wait until this process ends.
         let urls: [UnsafePointer<CChar>?] = Array(repeating: url, count: count)
-        guard let client = curl_in_c_new(urls, Int32(count)) else { throw Failed(reason: "there is no libcurl") }
+        guard let client = curl_in_c_new(urls, Int32(count), nil, nil) else { throw Failed(reason: "there is no libcurl") }
         curl_in_c_hold(client)
         return (try residentBytes() - before) / Double(count)
     }

@@ -82,7 +82,7 @@ enum LibcurlText {
         ("http/0.9", .malformedResponse), ("content-length", .malformedResponse), ("invalid", .malformedResponse),
     ]
 
-    /// Returns true if a text says that an established connection was lost.
+    /// Returns true if a message says that an established connection was lost.
     static func isLoss(_ reason: String) -> Bool { kind(text: reason.lowercased()) == .connectionLost }
 
     private static func kind(text: String) -> TransportError.Kind? { kindsByText.first { text.contains($0.0) }?.1 }

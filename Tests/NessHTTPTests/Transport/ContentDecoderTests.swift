@@ -36,7 +36,7 @@ import Testing
         ("zstd", CompressedBodies.zstandardHello, CompressedBodies.zstandardSquares, CompressedBodies.zstandardBomb),
     ].filter { BodyInflater.codings.contains($0.coding) }
 
-    @Test("the libraries of Brotli and Zstandard are present wherever the tests run, and servers are asked for their codings")
+    @Test("the libraries of Brotli and Zstandard are present wherever the tests run, and a request names their codings")
     func available() throws {
         #expect(BodyInflater.codings == ["gzip", "deflate", "br", "zstd"])
         let lines = try CurlHeaderLines.make(HTTPRequest(url: try #require(URL(string: "http://a.test"))), expectsContinue: false)

@@ -162,5 +162,17 @@ extension TransportConformance {
             let request = try context.request(to: server, headers: ["Accept-Encoding": "gzip"])
             context.expect("the response", await context.run(request), gives: 200, CompressedBodies.squares)
         },
+        Group.contract.check("own-codings", "A body in a coding that the transport requests by itself is reported decoded.") { context in
+            let bodies = [
+                "gzip": CompressedBodies.gzipSquares, "br": CompressedBodies.brotliSquares, "zstd": CompressedBodies.zstandardSquares,
+            ]
+            for (coding, body) in bodies {
+                let server = try await context.serve { request in
+                    request.headers["Accept-Encoding"]?.contains(coding) == true
+                        ? .data(body, headers: ["Content-Encoding": coding]) : .text(CompressedBodies.squares)
+                }
+                context.expect(coding, await context.run(try context.request(to: server)), gives: 200, CompressedBodies.squares)
+            }
+        },
     ]
 }

@@ -8,7 +8,9 @@ import Testing
 
 /// The measurements of connections over libcurl.
 @Suite(.inTurn) struct ConnectionMetricsTests {
-    @Test("a new connection has the times of its phases, the version and the addresses; a reused one has the same addresses", .keepingConnections)
+    @Test(
+        "a new connection has the times of its phases, the version and the addresses; a reused one has the same addresses",
+        .keepingConnections)
     func plain() async throws {
         try await serving({ _ in .text("ok") }) { server in
             let recorder = ConnectionRecorder()

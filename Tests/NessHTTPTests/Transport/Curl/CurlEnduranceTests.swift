@@ -9,7 +9,8 @@ import Testing
 
 /// Requests over libcurl whose transport, manager or process goes through what it rarely goes through: thousands in flight, a fork, an end.
 @Suite("Endurance of the engine on libcurl", .inTurn, .enabled(if: Engine.isCurl)) struct CurlEnduranceTests {
-    @Test("ten thousand requests in flight to one server, which responds late, all succeed")
+    /// Foundation's `Process` cannot start a program from a process with this many descriptors, so the test has one of its own.
+    @Test("ten thousand requests in flight to one server, which responds late, all succeed", .inOwnProcess)
     func many() async throws {
         // The thread sanitizer makes each request ten times as expensive.
         let isSanitized = ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil
@@ -185,7 +186,7 @@ import Testing
         hanging.drop()
     }
 
-    @Test("requests to a name that hangs leave one thread behind, however many are dropped")
+    @Test("requests to a name that hangs leave one thread behind, however many are dropped", .onlyOf8_16)
     func threads() async throws {
         let lookUpCount = try #require(OwnProcess.hangingLookUpCount)
         let ness = Ness { $0.maximumConnectionsPerHost = 500 }

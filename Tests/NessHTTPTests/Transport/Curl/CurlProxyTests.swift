@@ -94,7 +94,7 @@ import Testing
 
 /// The proxy of the environment, over libcurl.
 @Suite(.inTurn, .inOwnProcess) struct CurlProxyEnvironmentTests {
-    @Test("the environment's proxy is used by default, unless the options name another one or switch it off")
+    @Test("the environment's proxy is used by default, unless the options name another one or switch it off", .onlyOf8_16)
     func environment() async throws {
         let authority = try OwnProcess.authority.get()
         try await stopping(TestServer.start(certificate: authority.certificate()) { _ in .text("ok") }) { server in

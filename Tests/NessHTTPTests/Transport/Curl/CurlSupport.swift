@@ -30,6 +30,30 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
+/// Lets a test fail with the versions of libcurl whose fault the guide OnLinux names.
+struct LibcurlFault: TestTrait, TestScoping {
+    fileprivate let versions: ClosedRange<UInt32>
+
+    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
+        try await withKnownIssue("OnLinux names this fault of libcurl", isIntermittent: true) {
+            try await function()
+        } when: {
+            CurlLibrary.shared.map { versions.contains($0.version) } == true
+        }
+    }
+}
+
+extension Trait where Self == LibcurlFault {
+    /// A lost connection may count as one on which the server acted.
+    static var lostConnections: Self { LibcurlFault(versions: 0x08_05_00...0x08_12_FF) }
+
+    /// The faults of the one version.
+    static var onlyOf8_16: Self { LibcurlFault(versions: 0x08_10_00...0x08_10_FF) }
+
+    /// Trailers after a body with a length are lost.
+    static var lostTrailers: Self { LibcurlFault(versions: 0x08_05_00...0x08_05_FF) }
+}
+
 extension TestAuthority {
     /// The authority's certificate, for a transport's options.
     var trusted: CurlTransport.PEM { .data(Data(pem.utf8)) }

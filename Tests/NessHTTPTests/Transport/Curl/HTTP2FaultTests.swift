@@ -89,19 +89,13 @@ import Testing
         }
     }
 
-    @Test("requests above the last stream of a GOAWAY are sent again on another connection", .enabled(if: speaksHTTP2))
+    @Test("requests above the last stream of a GOAWAY are sent again on another connection", .enabled(if: speaksHTTP2), .lostConnections)
     func goAway() async throws {
         try await servingHTTP2("goaway") { server in
             let ness = try server.ness { $0.maximumConnectionsPerHost = 8 }
             for _ in 0..<10 {
                 let promises = (0..<2).map { _ in ness.httpRequest(.post, withUrl: server.at("/")).dataRequest() }
-                for promise in promises {
-                    try await withKnownIssue("OnLinux: the error may say that the server may have acted", isIntermittent: true) {
-                        _ = try await promise.value
-                    } when: {
-                        (CurlLibrary.shared?.version ?? 0) < 0x08_13_00
-                    }
-                }
+                for promise in promises { _ = try await promise.value }
             }
         }
     }

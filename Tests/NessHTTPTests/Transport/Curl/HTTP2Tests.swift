@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("no POST is lost or arrives twice when the server ends its connections after 100 requests")
+    @Test("no POST is lost or arrives twice when the server ends its connections after 100 requests", .lostConnections)
     func endedConnections() async throws {
         try await Self.served { nginx, options in
             let ness = try curlNess(options) { $0.maximumConnectionsPerHost = 8 }
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("trailers over HTTP/2 are not header fields")
+    @Test("trailers over HTTP/2 are not header fields", .lostTrailers)
     func trailers() async throws {
         try await Self.served { nginx, options in
             let ness = try curlNess(options)

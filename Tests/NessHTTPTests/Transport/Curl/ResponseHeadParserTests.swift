@@ -98,6 +98,17 @@ import Testing
         #expect(head == ResponseHeadParser.Head(statusCode: 204, headers: ["B": "2"]))
     }
 
+    @Test("a transfer coding other than chunked is rejected over HTTP/1.1; over HTTP/2 the field has no meaning")
+    func transferCoding() throws {
+        for coding in ["gzip, chunked", "chunked, gzip", "chunked, chunked", "nonsense", "chunked;a=b", "\u{212A}"] {
+            isRefused(["HTTP/1.1 200 OK\r\n", "Transfer-Encoding: \(coding)\r\n", "\r\n"].map { Array($0.utf8) })
+        }
+        for coding in ["chunked", "Chunked", "identity", "", "identity, chunked"] {
+            #expect(try parse("HTTP/1.1 200 OK", "Transfer-Encoding: \(coding)", "")?.statusCode == 200)
+        }
+        #expect(try parse("HTTP/2 200", "Transfer-Encoding: gzip", "")?.statusCode == 200)
+    }
+
     @Test("an unsolicited switch of protocols is rejected")
     func switching() {
         isRefused(["HTTP/1.1 101 Switching Protocols\r\n", "Upgrade: x\r\n", "\r\n"].map { Array($0.utf8) })

@@ -1,0 +1,22 @@
+#if os(Linux)
+import TestSupport
+import Testing
+
+@testable import NessHTTP
+
+/// The errors of libcurl as typed errors.
+@Suite(.inTurn(.withoutSockets)) struct CurlErrorTests {
+    @Test("a code of TLS is a failure of TLS, regardless of OpenSSL's words, unless the connection ended below TLS")
+    func secure() {
+        func map(_ reason: String) -> TransportError { CurlError.map(35, reason, isSent: false, wasSentBefore: false) }
+        // libcurl 7.80 with OpenSSL 1.1.1, and with OpenSSL 3.
+        for reason in ["error:0D0C5006:asn1 encoding routines:ASN1_item_verify:EVP lib", "error:06880006:asn1 encoding routines::EVP lib"] {
+            #expect(map(reason).kind == .tls && map(reason).tlsFailure == .untrusted && map(reason).isUnsent)
+        }
+        #expect(map("error:0A000126:invalid header, timed out").kind == .tls)
+        for reason in ["OpenSSL SSL_connect: SSL_ERROR_SYSCALL in connection to a.test:443", "Recv failure: Connection reset by peer"] {
+            #expect(map(reason).kind == .connectionLost && map(reason).tlsFailure == nil)
+        }
+    }
+}
+#endif
