@@ -182,7 +182,10 @@ extension URLError {
 
 // MARK: challenges
 
-public class SecTrust: @unchecked Sendable {}
+// Not Sendable in the SDK.
+public class SecTrust {}
+
+@available(*, unavailable) extension SecTrust: @unchecked Sendable {}
 
 public class URLCredential: NSObject, @unchecked Sendable {
     public convenience init(trust: SecTrust) { self.init() }
@@ -243,4 +246,18 @@ public class Process: NSObject {
 @available(*, unavailable) extension Process: @unchecked Sendable {}
 #else
 @available(*, unavailable) public class Process: NSObject {}
+#endif
+
+// MARK: activities
+
+#if os(macOS)
+extension ProcessInfo {
+    public struct ActivityOptions: OptionSet, Sendable {
+        public static let userInitiatedAllowingIdleSystemSleep = ActivityOptions(rawValue: 1)
+        public let rawValue: UInt64
+        public init(rawValue: UInt64) { self.rawValue = rawValue }
+    }
+    public func beginActivity(options: ActivityOptions, reason: String) -> any NSObjectProtocol { fatalError() }
+    public func endActivity(_ activity: any NSObjectProtocol) {}
+}
 #endif

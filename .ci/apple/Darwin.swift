@@ -8,6 +8,11 @@ public let F_FULLFSYNC: Int32 = 51
 public let F_BARRIERFSYNC: Int32 = 85
 public let CLOCK_MONOTONIC_RAW: clockid_t = 4
 
+public func sysctlbyname(
+    _ name: UnsafePointer<CChar>!, _ old: UnsafeMutableRawPointer!, _ oldLength: UnsafeMutablePointer<Int>!,
+    _ new: UnsafeMutableRawPointer!, _ newLength: Int
+) -> Int32 { 0 }
+
 public struct ThreadRecord {}
 public func pthread_self() -> UnsafeMutablePointer<ThreadRecord> { fatalError() }
 

@@ -1,25 +1,29 @@
-// Certificates. Core Foundation's types are those that they are bridged to.
+// Certificates. A type of Core Foundation has no members, and no other type converts to it without `as`: `AnyObject` has the same rules here.
+// The result of a function has the type that it is bridged to, and a lint looks for a CFString without `as String`.
 import AppleFoundation
 import Foundation
 
-// Without state, as every class here.
-public class SecCertificate: @unchecked Sendable {}
+public class SecCertificate {}
+
+@available(*, unavailable) extension SecCertificate: @unchecked Sendable {}
 
 @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
 public func SecTrustCopyCertificateChain(_ trust: SecTrust) -> AnyObject? { nil }
 public func SecCertificateCopyData(_ certificate: SecCertificate) -> Data { Data() }
 
-public typealias CFArray = [Any]
-public typealias CFData = Data
-public typealias CFDictionary = [String: Any]
+public typealias CFArray = AnyObject
+public typealias CFData = AnyObject
+public typealias CFDictionary = AnyObject
 public typealias CFString = String
 public typealias CFTypeRef = AnyObject
 public typealias CFTypeID = UInt
 public typealias OSStatus = Int32
 
-public class CFAllocator: @unchecked Sendable {}
-public class CFError: @unchecked Sendable {}
-public class SecIdentity: @unchecked Sendable {}
+public class CFAllocator {}
+public class CFError {}
+public class SecIdentity {}
+
+@available(*, unavailable) extension SecIdentity: @unchecked Sendable {}
 
 public let errSecSuccess: OSStatus = 0
 public let kSecImportExportPassphrase: CFString = ""

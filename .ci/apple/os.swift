@@ -40,3 +40,22 @@ public struct OSLogMessage: ExpressibleByStringInterpolation {
     public init(stringLiteral text: String) {}
     public init(stringInterpolation: StringInterpolation) {}
 }
+
+@available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
+public struct OSSignposter: @unchecked Sendable {
+    public init(subsystem: String, category: String) {}
+    public func beginInterval(_ name: StaticString, id: OSSignpostID = .exclusive, _ message: OSLogMessage) -> OSSignpostIntervalState {
+        fatalError()
+    }
+    public func endInterval(_ name: StaticString, _ state: OSSignpostIntervalState) {}
+}
+
+public struct OSSignpostID: Sendable {
+    public static let exclusive = OSSignpostID(1)
+    public init(_ value: UInt64) {}
+}
+
+@available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
+public class OSSignpostIntervalState {
+    public static func beginState(id: OSSignpostID) -> OSSignpostIntervalState { fatalError() }
+}

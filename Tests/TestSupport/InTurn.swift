@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import NessLock
+import NessTesting
 import Testing
 
 /// Runs the tests of its suites one at a time in each line of a module, each within a time limit.
@@ -25,20 +26,71 @@ package struct InTurn: SuiteTrait, TestTrait, TestScoping {
         let turns = Turns.of("\(test.sourceLocation.moduleName) \(line)")
         await turns.take()
         // A test that hangs cannot be ended. The watchdog ends the process, and says why.
-        let watchdog = DispatchSource.makeTimerSource(queue: .global())
-        watchdog.setEventHandler {
+        let watchdog = Self.timer(.seconds(Self.cancelsFirst ? 360 : 300)) {
             FileHandle.standardError.write(Data("\"\(test.displayName ?? test.name)\" took longer than five minutes\n".utf8))
             // Leaves what the machine keeps of a process that aborts: a core file, or a backtrace of every thread.
             abort()
         }
-        watchdog.schedule(deadline: .now() + .seconds(300))
-        watchdog.resume()
         let result: Result<Void, any Error>
-        do { result = .success(try await function()) } catch { result = .failure(error) }
+        do {
+            if Self.cancelsFirst {
+                let limit = TestGate(), timer = Self.timer(.seconds(300)) { limit.open() }
+                defer { timer.cancel() }
+                try await Self.run(until: limit, function)
+            } else {
+                try await function()
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
         watchdog.cancel()
         await turns.pass()
         try result.get()
     }
+
+    /// True where a test that hangs is canceled before the watchdog ends the process. A Mac that has never run the tests may have several,
+    /// and each run should show all of them. On Linux a hang is a defect, whose core file shows more.
+    private static var cancelsFirst: Bool {
+        #if canImport(Darwin)
+        true
+        #else
+        false
+        #endif
+    }
+
+    private static func timer(_ time: DispatchTimeInterval, _ body: @escaping @Sendable () -> Void) -> any DispatchSourceTimer {
+        let timer = DispatchSource.makeTimerSource(queue: .global())
+        timer.setEventHandler(handler: body)
+        timer.schedule(deadline: .now() + time)
+        timer.resume()
+        return timer
+    }
+
+    /// Runs a test's function, and cancels it when a gate opens before it ends. It ends then if it waits for something that heeds
+    /// cancellation, as all waits of NessTesting and of promises do.
+    /// - Throws: The function's error; `TookTooLong` after the cancellation.
+    package static func run(until limit: TestGate, _ function: @Sendable () async throws -> Void) async throws {
+        let ended = Lock(false), over = TestGate()
+        async let _: Void = {
+            await limit.wait()
+            over.open()
+        }()
+        async let runs: Void = {
+            defer {
+                ended.withLock { $0 = true }
+                over.open()
+            }
+            try await function()
+        }()
+        await over.wait()
+        // Leaving the scope cancels what still runs, and waits for it.
+        guard ended.withLock({ $0 }) else { throw TookTooLong() }
+        try await runs
+    }
+
+    /// The error of a test that was canceled because it hung.
+    package struct TookTooLong: Error {}
 }
 
 extension Trait where Self == InTurn {

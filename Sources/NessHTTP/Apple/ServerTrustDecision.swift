@@ -32,9 +32,9 @@ extension URLSessionTransport {
     ) {
         self.init(configure, prepare, systemCredentials) { challenge in
             switch decide(challenge.protectionSpace) {
-            case .systemDefault: return (.performDefaultHandling, nil)
-            case .trusted: return (.useCredential, challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
-            case .rejected: return (.cancelAuthenticationChallenge, nil)
+            case .systemDefault: return .systemDefault
+            case .trusted: return .use(challenge.protectionSpace.serverTrust.map { URLCredential(trust: $0) })
+            case .rejected: return .cancel
             }
         }
     }

@@ -125,6 +125,7 @@ final class PartialFile: Sendable {
                 unlink(path)
                 continue
             }
+            if try file.length() == 0 { PartialFileAttributes.set(at: path) }
             return file
         }
     }
@@ -143,6 +144,11 @@ final class PartialFile: Sendable {
 
     /// Runs one request of the download. While all its requests wait in queues, the file is closed.
     func during<Value: Sendable>(request: () async throws -> Value) async throws -> Value {
+        #if os(macOS)
+        // An app without a visible window would be slowed down (App Nap), or ended.
+        let activity = ProcessInfo.processInfo.beginActivity(options: .userInitiatedAllowingIdleSystemSleep, reason: "A file is downloaded")
+        defer { ProcessInfo.processInfo.endActivity(activity) }
+        #endif
         state.withLock { $0.activeCount += 1 }
         do {
             let value = try await request()
@@ -406,6 +412,7 @@ final class PartialFile: Sendable {
             throw FileError("the partial file was replaced while the download ran")
         }
         var place = destination
+        PartialFileAttributes.reset(at: path)
         if replaces {
             try OpenFile.rename(file.path, to: place.path)
         } else {

@@ -115,10 +115,10 @@ enum BootSession {
 
     private static func read() -> String? {
         #if canImport(Darwin)
-        // The time of the start. It changes when the system sleeps or its clock is set. Then only synced bytes count, as after a restart,
-        // which always gives a later time.
-        let start = Date().timeIntervalSince1970 - ProcessInfo.processInfo.systemUptime
-        return "\(Int(start / 10))"
+        // A time of start that is computed from clocks would change when the system sleeps or its clock is set.
+        var text = [UInt8](repeating: 0, count: 64), length = 64
+        guard sysctlbyname("kern.bootsessionuuid", &text, &length, nil, 0) == 0, text[0] != 0 else { return nil }
+        return String(decoding: text.prefix { $0 != 0 }, as: UTF8.self)
         #else
         let file = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") ?? Data()
         let identifier = String(decoding: file, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)

@@ -16,8 +16,11 @@ public struct ClientIdentity: Sendable, Hashable {
     /// connection to a host of the identity fails with `NessError.tls`, and its `tlsFailure` is `.clientCertificate`.
     ///
     /// ```text
-    /// openssl pkcs12 -export -in client.pem -inkey key.pem -certfile chain.pem -out client.p12
+    /// openssl pkcs12 -export -in client.pem -inkey key.pem -certfile chain.pem \
+    ///   -keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1 -out client.p12
     /// ```
+    ///
+    /// Apple's systems reject the default encryption of OpenSSL 3 as a wrong password.
     /// - Parameters:
     ///   - pkcs12: The certificate, its key, and the certificates up to the authority, in the form of RFC 7292: a `.p12` or `.pfx` file.
     ///   - password: The password of the file.

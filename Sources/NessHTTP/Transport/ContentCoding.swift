@@ -3,11 +3,15 @@ enum ContentCoding {
     /// Returns true if a transport removes the codings of a content, so that the fields about the encoded content no longer apply.
     ///
     /// A request that asks for a coding which no transport knows gets the content as it is, to decode it itself.
-    static func isRemoved(from statusCode: Int, _ headers: HTTPHeaders, of request: HTTPRequest) -> Bool {
+    /// - Parameter failsIfUnknown: True if a transport fails where it knows no coding of a content, and the request asked for none. URLSession
+    ///   on Apple platforms delivers such a content as it is.
+    static func isRemoved(
+        from statusCode: Int, _ headers: HTTPHeaders, of request: HTTPRequest, failsIfUnknown: Bool = URLSessionSystem.current == .linux
+    ) -> Bool {
         let codings = codings(in: headers)
         if codings.isEmpty || request[KeepsContentCoding.self] || request.method == .head { return false }
         if statusCode < 200 || statusCode == 204 || statusCode == 304 { return false }
-        return codings.contains(where: known.contains) || !request.headers.contains(HeaderName.acceptEncoding)
+        return codings.contains(where: known.contains) || (failsIfUnknown && !request.headers.contains(HeaderName.acceptEncoding))
     }
 
     /// Returns the codings in lower case, in the order in which they were applied.

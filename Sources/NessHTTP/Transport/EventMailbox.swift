@@ -4,7 +4,7 @@ import NessLock
 /// The events of an exchange on their way from the thread that reads to the task that called `Transport.send`.
 ///
 /// The mailbox fills up if the task is slow. A transport with back pressure asks for `room(besides:)` before it reads more, and stops
-/// reading while there is none. A transport without back pressure has bytes beyond the capacity spilled to a file.
+/// reading while there is none. A transport that gets bytes all the same has those beyond the capacity spilled to a file.
 final class EventMailbox: Sendable {
     /// The events that were pending, and the end of the exchange if it has ended.
     struct Batch: Sendable {
@@ -90,7 +90,7 @@ final class EventMailbox: Sendable {
     /// - Returns: The number of further bytes. If it is 0, the exchange has to pause: a later batch, which makes room, has `goesOn` set.
     func room(besides unsent: Int) -> Int {
         state.withLock { state in
-            let room = capacity - state.pending.byteCount - unsent
+            let room = capacity - state.pending.byteCount - state.spilledCount - unsent
             if room <= 0 { state.isPaused = true }
             return max(0, room)
         }
@@ -179,8 +179,7 @@ final class EventMailbox: Sendable {
     private func take() -> Batch? {
         state.withLock { state in
             guard state.isReady else { return nil }
-            var batch = Batch(events: state.pending.events, goesOn: state.isPaused)
-            state.isPaused = false
+            var batch = Batch(events: state.pending.events)
             state.pending = EventBatch()
             if batch.events.isEmpty, state.spilledCount > 0 {
                 do {
@@ -189,7 +188,8 @@ final class EventMailbox: Sendable {
                     (state.end, state.spill) = (.failure(error), nil)
                 }
             }
-            if state.spilledCount == 0 { batch.end = state.end }
+            // While bytes wait in the file, the exchange would only add to them.
+            if state.spilledCount == 0 { (batch.end, batch.goesOn, state.isPaused) = (state.end, state.isPaused, false) }
             return batch
         }
     }

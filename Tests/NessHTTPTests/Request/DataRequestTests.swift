@@ -65,7 +65,9 @@ import Testing
         }
     }
 
-    @Test("several values of a header arrive in order, and an empty one arrives")
+    @Test(
+        "several values of a header arrive in order, and an empty one arrives",
+        .toBeDecidedOnAMac("whether URLSession sends an empty field, and how it sends text that is not ASCII"))
     func headers() async throws {
         try await withServer { server, ness in
             _ = try await ness.httpRequest(withUrl: "x")

@@ -202,7 +202,7 @@ import Testing
     @Test("an error of onHead on a queue ends the request, and no further closure receives that head")
     func headOnQueue() async throws {
         let queue = DispatchQueue(label: "test"), heard = Log<Int>(), gate = TestGate()
-        try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"), .wait(gate)]) }) { _, ness in
+        try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 2\r\n\r\n"), .wait(gate)]) }) { _, ness in
             let promise = ness.httpRequest(withUrl: "x").onHead(on: queue) { _ in throw Rejected() }
                 .onHead(on: queue) { heard.add($0.statusCode) }.dataRequest()
             await #expect(throws: Rejected.self) { _ = try await promise.value }

@@ -199,7 +199,10 @@ import Testing
         }
     }
 
-    @Test("a truncated body is a failure, even though a response arrived", .covers("BF-03")) func aCutBody() async throws {
+    @Test(
+        "a truncated body is a failure, even though a response arrived", .covers("BF-03"),
+        .toBeDecidedOnAMac("whether the head is known if a body without a Content-Type breaks off"))
+    func aCutBody() async throws {
         let half = Data(count: 500)
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"), .sendData(half), .close]) }) {
             _, ness in

@@ -107,7 +107,7 @@ import Testing
     func inBody(_ kind: Kind, _ isChunked: Bool) async throws {
         let half = TestGate()
         let start = isChunked ? "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n" : "Content-Length: 10\r\n\r\nhello"
-        try await serving(script: { _ in [.receiveRequest, .send("HTTP/1.1 200 OK\r\n" + start), .stall] }) { server in
+        try await serving(script: { _ in [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)" + start), .stall] }) { server in
             let ness = tapped { event in
                 if case .body = event { half.open() }
             }

@@ -84,7 +84,8 @@ import Testing
 
     @Test("bytes before a failure are read, and the stream is not retried") func whatWasReadBeforeItBrokeWasRead() async throws {
         let control = AskedControl(Eager())
-        try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .reset]) }) { server, ness in
+        try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\nhello"), .reset]) }) {
+            server, ness in
             let result = try await ness.httpRequest(withUrl: "x").streamRequest(with: control).value
             let iterator = result.chunks.makeAsyncIterator()
             #expect(try await iterator.next() == Data("hello".utf8))

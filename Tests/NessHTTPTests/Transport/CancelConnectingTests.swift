@@ -146,9 +146,11 @@ extension DeafListener {
 }
 #else
 extension DeafListener {
-    /// Waits until a number of sockets are connecting to this port. No event reports this, so the method polls.
-    func waitUntil(_ condition: @escaping @Sendable (Int) -> Bool) async {
-        while !condition(count(await Self.connecting)) {}
+    /// Waits until a number of sockets are connecting to this port. No event reports this, so the method polls, a thousand times at most:
+    /// whether the queue is full after four connections is a guess.
+    func waitUntil(_ condition: @escaping @Sendable (Int) -> Bool, sourceLocation: SourceLocation = #_sourceLocation) async {
+        for _ in 0..<1_000 where condition(count(await Self.connecting)) { return }
+        Issue.record("netstat did not show the expected connections", sourceLocation: sourceLocation)
     }
 
     /// The connections that `netstat` shows as SYN_SENT. Each end is an address, a dot and a port.

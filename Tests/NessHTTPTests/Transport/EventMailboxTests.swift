@@ -53,6 +53,26 @@ import Testing
         #expect(taken.entries == ["sent 1", "head 200", "a", "sent 2", "b"])
     }
 
+    @Test("an exchange that is paused stays so while bytes wait in the file")
+    func pausedWhileSpilled() async {
+        let mailbox = EventMailbox(capacity: 10, spillLimit: 100)
+        mailbox.put(batch(10))
+        mailbox.put(batch(15))
+        #expect(mailbox.room(besides: 0) == 0 && mailbox.spilledCount == 15)
+        var taken: [Int] = []
+        while mailbox.isPaused {
+            let batch = await mailbox.next()
+            taken.append(count(batch.events))
+            #expect(batch.goesOn == (mailbox.spilledCount == 0))
+        }
+        #expect(taken == [10, 10, 5])
+        // Bytes in the file leave no room, even if none wait in memory.
+        mailbox.put(batch(8))
+        mailbox.put(batch(3))
+        _ = await mailbox.next()
+        #expect(mailbox.spilledCount == 3 && mailbox.room(besides: 0) == 7)
+    }
+
     @Test("small pieces of a body are joined; no piece becomes longer than the limit by it, and no byte is lost")
     func joined() {
         let data = patternedData(3 * EventBatch.pieceLimit)

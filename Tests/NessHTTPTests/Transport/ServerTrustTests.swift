@@ -131,8 +131,7 @@ struct ServerTrustTests {
 
     @Test("a host's authorities and identity reach the transport with requests to it, over https alone")
     func demands() async throws {
-        let authority = try TestAuthority()
-        let certificates = try Certificates(pem: Data(authority.pem.utf8))
+        let certificates = try Certificates(pem: Data(FixedCertificate.pem.utf8))
         let identity = ClientIdentity(pkcs12: Data("p12".utf8), password: "secret")
         let mock = MockTransport(onUnmatched: .reply(.status(200)))
         let ness = Ness {
@@ -165,8 +164,7 @@ struct ServerTrustTests {
 
     @Test("certificates are read from PEM, with text around them, and damaged ones are rejected")
     func certificates() throws {
-        let authority = try TestAuthority()
-        let pem = authority.pem
+        let pem = FixedCertificate.pem
         let two = try Certificates(pem: Data("comment\r\n\(pem)between\n\(pem.replacing("\n", with: "\r\n"))".utf8))
         #expect(two.der.count == 2 && two.der[0] == two.der[1])
         #expect(try Certificates(pem: two.pem) == two)
@@ -192,10 +190,8 @@ struct ServerTrustTests {
 
     @Test("the hash of a certificate's key is that of its SubjectPublicKeyInfo, and damaged bytes have none")
     func hash() throws {
-        let certificate = try TestAuthority().certificate()
-        let lines = try certificate.pem().split(separator: "\n").filter { !$0.hasPrefix("-----") }
-        let der = try #require(Data(base64Encoded: lines.joined()))
-        #expect(try PublicKeyHash.make(certificate: der) == certificate.publicKeyHash())
+        let der = try #require(Certificates(pem: Data(FixedCertificate.pem.utf8)).der.first)
+        #expect(PublicKeyHash.make(certificate: der) == FixedCertificate.publicKeyHash)
         for count in 0..<der.count { #expect(PublicKeyHash.make(certificate: der.prefix(count)) == nil) }
         for index in der.indices {
             for byte in [0, 0x7f, 0x80, 0x84, 0xff] as [UInt8] {

@@ -97,24 +97,40 @@ struct OpenSSL: Sendable {
     static let ascii: Int32 = 0x1001
     static let subjectAltName: Int32 = 85
     static let basicConstraints: Int32 = 87
+    static let sha1And3DES: Int32 = 146
     static let wantsRead: Int32 = 2
     static let isClosed: Int32 = 6
     static let requiresCertificate: Int32 = 3
     static let maximumVersion: Int32 = 124
 
-    /// Loads the library. It is installed wherever libcurl uses it.
+    /// Loads the library: see `TestAuthority` for the places where it is searched.
     /// - Throws: `TestServerError` if the library is missing or older.
     static func load() throws -> OpenSSL { try loaded.get() }
 
     private static let loaded = Result<OpenSSL, any Error> {
+        #if canImport(Darwin)
+        #if targetEnvironment(simulator)
+        // Homebrew's libraries are the Mac's. A simulator cannot load them.
+        let names: [String] = []
+        #else
+        // dyld finds no library of Homebrew by its name alone.
+        let folders = ["/opt/homebrew/opt/openssl@3/lib", "/usr/local/opt/openssl@3/lib", "/opt/local/libexec/openssl3/lib"]
+        let names = folders.map { "\($0)/libssl.3.dylib" }
+        #endif
+        #else
         // Prefers a library that the process has already loaded for libcurl. With a second one, inner calls would reach the first and
-        // crash.
+        // crash. On Apple platforms the process may have BoringSSL, which has functions of the same names and another layout.
         if let process = dlopen(nil, RTLD_NOW), dlsym(process, "SSL_get1_peer_certificate") != nil { return try OpenSSL(process) }
-        for name in ["libssl.so.3", "libssl.3.dylib"] {
+        let names = ["libssl.so.3"]
+        #endif
+        for name in [ProcessInfo.processInfo.environment[variable]].compactMap(\.self) + names {
             if let library = dlopen(name, RTLD_NOW) { return try OpenSSL(library) }
         }
-        throw TestServerError(operation: "dlopen libssl.so.3", code: ENOENT)
+        throw TestServerError(operation: "find OpenSSL 3 (set \(variable) to the path of its libssl)", code: ENOENT)
     }
+
+    /// The environment variable with the path of the library.
+    private static let variable = "NESS_OPENSSL"
 
     private init(_ library: UnsafeMutableRawPointer) throws {
         func find<Function>(_ name: String) throws -> Function {

@@ -6,7 +6,9 @@ import Foundation
 /// let authority = try TestAuthority()
 /// let server = try await TestServer.start(certificate: authority.certificate()) { _ in .text("hi") }   // https://127.0.0.1:…
 /// ```
-/// It needs OpenSSL 3 (`libssl.so.3`), which is installed wherever libcurl uses it.
+/// It needs OpenSSL 3. On Linux that is `libssl.so.3`, which is installed wherever libcurl uses it. On a Mac, install it with Homebrew
+/// (`brew install openssl@3`) or MacPorts. Elsewhere, set the environment variable `NESS_OPENSSL` to the path of the library `libssl`. A
+/// simulator cannot load a Mac's library.
 public final class TestAuthority: Sendable {
     let root: TestCertificate
     /// The authority's own certificate, for a client's list of trusted authorities.

@@ -75,11 +75,11 @@ public final class TestCertificate: @unchecked Sendable {
         }
     }
 
-    /// Returns the certificate with its key as a client's identity.
+    /// Returns the certificate with its key as a client's identity, with the encryption that all systems know.
     /// - Parameter password: The password of the PKCS #12 file.
     /// - Throws: `TestServerError` if OpenSSL fails.
     public func identity(password: String) throws -> ClientIdentity {
-        guard let made = library.newPKCS12(password, nil, key, certificate, nil, 0, 0, 0, 0, 0) else {
+        guard let made = library.newPKCS12(password, nil, key, certificate, nil, OpenSSL.sha1And3DES, OpenSSL.sha1And3DES, 0, 0, 0) else {
             throw Self.failure("PKCS12_create")
         }
         defer { library.freePKCS12(made) }

@@ -79,6 +79,7 @@ import Testing
 
     @Test(
         "a challenge with a truncated body is an error",
+        .toBeDecidedOnAMac("whether the head is known if a body without a Content-Type breaks off"),
         arguments: ["Content-Length: 10\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"])
     func cut(_ rest: String) async throws {
         try await serving(script: { _ in

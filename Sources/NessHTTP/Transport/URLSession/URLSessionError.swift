@@ -5,21 +5,6 @@ import Foundation
 /// A `URLSessionError` never means a cancellation by the caller: an exchange that Ness has canceled has ended before, and its later errors
 /// are ignored.
 enum URLSessionError {
-    /// The implementations of URLSession. They use some codes for different failures.
-    enum System {
-        case apple
-        /// swift-corelibs-foundation. Many errors have the code -1 there, and only libcurl's text tells the reason.
-        case linux
-
-        static var current: System {
-            #if canImport(Darwin)
-            .apple
-            #else
-            .linux
-            #endif
-        }
-    }
-
     /// The part of an exchange that was over when it failed.
     struct Progress {
         /// True if bytes of the request's body were sent.
@@ -35,7 +20,7 @@ enum URLSessionError {
     ///   - error: URLSession's error.
     ///   - progress: The part of the exchange that was over.
     ///   - system: The implementation of URLSession.
-    static func map(_ error: any Error, after progress: Progress, on system: System = .current) -> TransportError {
+    static func map(_ error: any Error, after progress: Progress, on system: URLSessionSystem = .current) -> TransportError {
         let error = error as NSError
         switch system {
         case .linux:
@@ -71,9 +56,13 @@ enum URLSessionError {
     }
 
     private static func reason(_ error: NSError) -> String {
-        let described = error.localizedDescription
+        var described = error.localizedDescription
+        if error.domain == NSURLErrorDomain, error.code == NSURLErrorDataLengthExceedsMaximum {
+            // The system's text is about a resource that is too large.
+            described += "; URLSession sends no GET with a body"
+        }
         let beneath = (error.userInfo[NSUnderlyingErrorKey] as? NSError)?.localizedDescription
-        guard let beneath, beneath != described else { return described }
+        guard let beneath, beneath != error.localizedDescription else { return described }
         return "\(described) (\(beneath))"
     }
 

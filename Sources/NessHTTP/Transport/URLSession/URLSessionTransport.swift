@@ -54,7 +54,8 @@ import FoundationNetworking
 /// **Back pressure.** URLSession cannot slow a server down: bytes of a stream or a download that arrive faster than they are processed wait
 /// in a temporary file, up to 1 GiB. A stream that falls further behind fails. A download then continues with ranges, if the server
 /// supports them. One thread reads for the whole process, and reads from one socket as long as that socket has bytes. A server that sends
-/// faster than that thread can read delays all other exchanges. On Apple platforms the task is suspended while the receiver is behind.
+/// faster than that thread can read delays all other exchanges. On Apple platforms the task is suspended while the receiver is behind,
+/// and the bytes that arrive nevertheless wait in the same kind of file.
 ///
 /// **Crashes.** Some servers crash the process, regardless of the library above URLSession: servers that send trailers, and servers that
 /// close the connection cleanly in the middle of the header. IPv6 literals such as `http://[::1]/` are not supported and fail with a clear
@@ -63,26 +64,13 @@ public final class URLSessionTransport: ControlledTransport {
     private let configuration: @Sendable () -> URLSessionConfiguration
     /// The proxies of the configuration on Apple platforms. Empty on Linux, where they come from the environment.
     public let route: String
-    private let shared: ExchangeSession
-    private let onServerTrust: TrustAnswer
     private let prepare: @Sendable (inout URLRequest, HTTPRequest) -> Void
     /// The hosts that may get the system's credentials, or the mistake in them.
     private let systemHosts: Result<HostRules<Bool>, any Error>
-    private let sessions = OpenSessions()
-    #if canImport(Security)
-    private struct SessionKey: Hashable {
-        let demands: TLSDemands
-        /// `nil` if the demands are not about the server.
-        let origin: ParsedURL.Origin?
-    }
-
-    /// The sessions of requests with demands. URLSession asks about certificates when it opens a connection. A connection that was opened
-    /// without the demands, or for another host on the same HTTP/2 server, must not carry such a request.
-    private let demandingSessions = Lock<[SessionKey: ExchangeSession]>([:])
-    #endif
+    let sessions: SessionPool
+    private var system: URLSessionSystem { sessions.source.system }
     /// The timeout that never passes: a week, in seconds.
-    private static let never: TimeInterval = 7 * 24 * 60 * 60
-    private static let startQueue = DispatchQueue(label: "ness.urlsession.start")
+    static let never: TimeInterval = 7 * 24 * 60 * 60
 
     /// Makes a transport with a separate session.
     /// - Parameters:
@@ -105,9 +93,9 @@ public final class URLSessionTransport: ControlledTransport {
     init(
         _ configure: @escaping @Sendable (URLSessionConfiguration) -> Void,
         _ prepare: @escaping @Sendable (inout URLRequest, HTTPRequest) -> Void, _ systemCredentials: [String],
-        onServerTrust answer: TrustAnswer
+        onServerTrust answer: TrustAnswer, source: SessionSource = SessionSource()
     ) {
-        onServerTrust = answer
+        sessions = SessionPool(source, answer)
         self.prepare = prepare
         systemHosts = Result { try HostRules(Dictionary(systemCredentials.map { ($0, true) }) { first, _ in first }) }
         configuration = {
@@ -131,38 +119,22 @@ public final class URLSessionTransport: ControlledTransport {
             configuration.httpMaximumConnectionsPerHost = 1_000
             return configuration
         }
-        _ = sessions.begin()
-        let first = configuration()
         #if canImport(FoundationNetworking)
         route = ""
         #else
-        route = (first.connectionProxyDictionary ?? [:]).map { "\($0.key)=\($0.value)" }.sorted().joined(separator: "\n")
-        #endif
-        shared = ExchangeSession(first, answer, onEnd: sessions.end)
-    }
-
-    deinit { finish() }
-
-    private func finish() {
-        shared.finish()
-        #if canImport(Security)
-        for session in demandingSessions.withLock({ $0.values.map(\.self) }) { session.finish() }
+        let proxies = configuration().connectionProxyDictionary ?? [:]
+        route = proxies.map { "\($0.key)=\($0.value)" }.sorted().joined(separator: "\n")
         #endif
     }
 
-    #if canImport(Security)
-    /// All: requests with the same demands share connections that were opened with these demands.
-    public var tlsCapabilities: TLSCapabilities { .all }
-    #endif
+    deinit { sessions.finish() }
+
+    /// All on Apple platforms: requests with the same demands share connections that were opened with these demands.
+    public var tlsCapabilities: TLSCapabilities { system == .apple ? .all : [] }
 
     /// Rejects new requests, and closes every connection. Returns when URLSession reports that its sessions have ended, or after five
     /// seconds, because URLSession never reports the end of a task that it has lost.
-    public func shutdown() async {
-        sessions.close()
-        // Runs after the exchanges that are about to start.
-        Self.startQueue.async { self.finish() }
-        await sessions.waitUntilNone(atMost: .seconds(5))
-    }
+    public func shutdown() async { await sessions.shutdown() }
 
     /// Sends a request and reports the response. The events arrive in the calling task.
     /// - Parameters:
@@ -178,26 +150,30 @@ public final class URLSessionTransport: ControlledTransport {
     package func send(
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
-        let request = try await Self.collected(request, receive)
-        let isOwn = needsNewConnection(request, control)
-        var made = try Self.makeURLRequest(request)
+        let request = system == .linux ? try await Self.collected(request, receive) : request
+        let isOwn = system == .linux && needsNewConnection(request, control)
+        var made = try Self.makeURLRequest(request, on: system)
         // With `close`, both sides close the connection before the exchange ends. Otherwise it would stay open until the session is
         // released, after its place in the host's limit was freed.
         if isOwn { made.setValue("close", forHTTPHeaderField: HeaderName.connection) }
-        let streamed = try Self.place(request.body, in: &made)
+        let streamed = try Self.place(request.body, in: &made, on: system)
         prepare(&made, request)
         guard made.url == request.url, made.httpMethod == request.method.rawValue else {
             throw TransportError(.invalidRequest, "`prepare` must not change the method or the URL")
         }
         let urlRequest = made, usesSystem = try usesSystemCredentials(for: request.url)
         try Task.checkCancellation()
-        let session = try session(for: request, isOwn: isOwn)
-        let exchange = URLSessionExchange(request, streaming: streamed, under: control, usesSystemCredentials: usesSystem)
+        let session = sessions.session(for: request, isOwn: isOwn)
+        // In this task, because the configuration runs code of the application.
+        let configuration = session.reserve() ? nil : configuration()
+        defer { session.release() }
+        let exchange = URLSessionExchange(
+            request, streaming: streamed, under: control, usesSystemCredentials: usesSystem, over: sessions.source)
         control?.onStop(exchange.cancel)
         try await withTaskCancellationHandler {
             let priority = RequestPriority(of: request), description = request.description
-            Self.startQueue.async {
-                session.start(exchange, urlRequest, priority: priority, description: description, isLast: isOwn)
+            ExchangeSession.startQueue.async {
+                session.start(exchange, urlRequest, configuration, priority: priority, description: description, isLast: isOwn)
             }
             do {
                 try await exchange.mailbox.deliver(to: receive, resume: exchange.adjustFlow)
@@ -226,26 +202,6 @@ public final class URLSessionTransport: ControlledTransport {
         #endif
     }
 
-    private func session(for request: HTTPRequest, isOwn: Bool) throws -> ExchangeSession {
-        #if canImport(Security)
-        let demands = request.demands
-        if !demands.isEmpty {
-            // A session for each origin: of two hosts of one HTTP/2 server, the second would get no challenge.
-            let key = SessionKey(demands: demands, origin: demands.concernServer ? request.origin : nil)
-            return try demandingSessions.withLock { known in
-                if let session = known[key] { return session }
-                guard sessions.begin() else { throw TransportError.afterShutdown }
-                let session = ExchangeSession(configuration(), onServerTrust, demands: demands, onEnd: sessions.end)
-                known[key] = session
-                return session
-            }
-        }
-        #endif
-        guard isOwn else { return shared }
-        guard sessions.begin() else { throw TransportError.afterShutdown }
-        return ExchangeSession(configuration(), onServerTrust, onEnd: sessions.end)
-    }
-
     private func usesSystemCredentials(for url: URL) throws -> Bool {
         do {
             return try systemHosts.get().value(for: url) ?? false
@@ -256,95 +212,9 @@ public final class URLSessionTransport: ControlledTransport {
 
     /// True if libcurl must not find a connection that seems to be alive for this request.
     private func needsNewConnection(_ request: HTTPRequest, _ control: (any ExchangeControl)?) -> Bool {
-        #if canImport(FoundationNetworking)
         // A stream or a download also gets a separate connection: on a shared one, an unsolicited response would be
         // taken for its body.
         request.body != nil || !request.isIdempotent || control?.streamsResponse == true
-        #else
-        false
-        #endif
-    }
-
-    package static func makeURLRequest(_ request: HTTPRequest) throws -> URLRequest {
-        #if canImport(FoundationNetworking)
-        if request.url.host?.contains(":") == true || request.url.absoluteString.contains("://[") {
-            throw TransportError(.invalidRequest, "URLSession on Linux can't connect to an IPv6 literal; use a host name")
-        }
-        #endif
-        var urlRequest = URLRequest(url: request.url)
-        urlRequest.httpMethod = request.method.rawValue
-        guard urlRequest.httpMethod == request.method.rawValue else {
-            throw TransportError(.invalidRequest, "URLSession would send the method \(request.method) in upper case")
-        }
-        urlRequest.timeoutInterval = never
-        urlRequest.httpShouldHandleCookies = false
-        urlRequest.allowsCellularAccess = request[AllowsCellularAccess.self]
-        #if !canImport(FoundationNetworking)
-        urlRequest.allowsExpensiveNetworkAccess = request[AllowsExpensiveNetworkAccess.self]
-        urlRequest.allowsConstrainedNetworkAccess = request[AllowsConstrainedNetworkAccess.self]
-        #endif
-        for field in request.headers {
-            // White space around a value has no meaning, but libcurl omits a field whose value is only white space.
-            urlRequest.addValue(HeaderFieldValue.trimmed(field.value), forHTTPHeaderField: field.name)
-        }
-        // URLSession's own would change with the system, and no step above would know it.
-        if !request.headers.contains(HeaderName.userAgent) {
-            urlRequest.setValue(HTTPHeaders.defaultUserAgent, forHTTPHeaderField: HeaderName.userAgent)
-        }
-        #if canImport(FoundationNetworking)
-        if !request.headers.contains(HeaderName.acceptLanguage) {
-            urlRequest.setValue(leftOut, forHTTPHeaderField: HeaderName.acceptLanguage)
-        }
-        if !request.headers.contains(HeaderName.acceptEncoding) {
-            urlRequest.setValue("identity", forHTTPHeaderField: HeaderName.acceptEncoding)
-        }
-        #else
-        // Without a value URLSession would send the user's languages, which no step above knows: the cache would give a response in one
-        // language to a request that prefers another.
-        if !request.headers.contains(HeaderName.acceptLanguage) {
-            urlRequest.setValue("*", forHTTPHeaderField: HeaderName.acceptLanguage)
-        }
-        #endif
-        if let body = request.body {
-            for field in body.headers where !request.headers.contains(field.name) {
-                urlRequest.addValue(field.value, forHTTPHeaderField: field.name)
-            }
-            // Without a Content-Type, URLSession on Linux declares the body to be a form.
-            if urlRequest.value(forHTTPHeaderField: HeaderName.contentType) == nil {
-                urlRequest.setValue("application/octet-stream", forHTTPHeaderField: HeaderName.contentType)
-            }
-        }
-        return urlRequest
-    }
-
-    #if canImport(FoundationNetworking)
-    /// The value of a field that must not be sent. Without a value, URLSession and libcurl would add their own. An empty value would be
-    /// sent as an empty field, and some servers respond to an empty `Expect` with 417.
-    private static let leftOut = " "
-    #endif
-
-    /// Sets the request's body if it is to be in memory. Returns the body if it is to be streamed.
-    private static func place(_ body: HTTPBody?, in urlRequest: inout URLRequest) throws -> HTTPBody? {
-        guard let body else { return nil }
-        if let data = body.data {
-            urlRequest.httpBody = data
-            return nil
-        }
-        guard body.isResolved else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
-        if let length = body.length, length <= 1 << 20, !body.isStreamed {
-            let reader = body.makeReader()
-            var whole = Data()
-            while case let piece = try reader.read(upTo: 1 << 20), !piece.isEmpty { whole += piece }
-            urlRequest.httpBody = whole
-            return nil
-        }
-        #if canImport(FoundationNetworking)
-        // With `Expect`, libcurl would wait a second for the server's 100 response.
-        urlRequest.setValue(leftOut, forHTTPHeaderField: HeaderName.expect)
-        #else
-        if let length = body.length { urlRequest.setValue("\(length)", forHTTPHeaderField: HeaderName.contentLength) }
-        #endif
-        return body
     }
 }
 

@@ -44,7 +44,7 @@ import FoundationNetworking
 
     @Test("a response of a pinned host is rejected if URLSession has not requested a check of the host's certificate")
     func uncheckedCertificate() throws {
-        let certificates = try Certificates(pem: Data(TestAuthority().pem.utf8))
+        let certificates = try Certificates(pem: Data(FixedCertificate.pem.utf8))
         let expected: [(TLSDemands, TLSFailure?)] = [
             (TLSDemands(), nil), (TLSDemands(identity: ClientIdentity(pkcs12: Data(), password: "")), nil),
             (TLSDemands(publicKeys: ["key"]), .pinMismatch), (TLSDemands(authorities: certificates), .untrusted),
@@ -107,7 +107,7 @@ import FoundationNetworking
     @Test("the writer of a body's stream is closed when the task has ended, and a late one immediately")
     func writers() throws {
         let exchange = try exchange()
-        let streams = [FakeOutputStream(), FakeOutputStream()]
+        let streams = [FakeOutputStream(toMemory: ()), FakeOutputStream(toMemory: ())]
         let writers = streams.map { BodyWriter(HTTPBody(Data("x".utf8)).makeReader(), to: $0) { _ in } }
         for writer in writers { writer.open() }
         exchange.keep(writers[0])
@@ -125,13 +125,38 @@ import FoundationNetworking
     func languages() throws {
         let request = HTTPRequest(url: try url("https://example.com/"))
         // A field with one space is left out by libcurl. URLSession on Apple platforms would add a field of its own.
-        #expect([" ", "*"].contains(try URLSessionTransport.makeURLRequest(request).value(forHTTPHeaderField: "Accept-Language")))
+        for (system, value) in [(URLSessionSystem.linux, " "), (.apple, "*")] {
+            #expect(try URLSessionTransport.makeURLRequest(request, on: system).value(forHTTPHeaderField: "Accept-Language") == value)
+        }
         #expect(HTTPHeaders.acceptLanguage(of: ["de-CH", "en", "zh_Hans"]) == "de-CH, en;q=0.9, zh-Hans;q=0.8")
         #expect(HTTPHeaders.acceptLanguage(of: []) == "*")
         #expect(HTTPHeaders.acceptLanguage(of: ["", "e\r\nn", "é", "fr"]) == "fr")
         #expect(HTTPHeaders.acceptLanguage(of: Array(repeating: "en", count: 20)).hasSuffix("en;q=0.2"))
         let ness = Ness { $0.defaultHeaders["Accept-Language"] = HTTPHeaders.standardAcceptLanguage }
         #expect(ness.configuration.defaultHeaders["Accept-Language"]?.isEmpty == false)
+    }
+
+    @Test("a value in UTF-8 that was read as Latin-1 is repaired; other text beyond ASCII stays")
+    func headerText() throws {
+        func misread(_ text: String) -> String { String(String.UnicodeScalarView(text.utf8.map { Unicode.Scalar($0) })) }
+        for text in ["", "plain", "Zürich", "日本.pdf", "e\u{301}"] { #expect(ResponseHeaders.repaired(misread(text)).isExactly(text)) }
+        // Latin-1 that is not UTF-8, text that is no Latin-1, and a cut sequence.
+        for text in ["Z\u{FC}rich", "日本", "\u{C3}", "\u{C3}\u{A9}\u{FF}"] { #expect(ResponseHeaders.repaired(text).isExactly(text)) }
+        let fields = ["X-Name": misread("é"), "Set-Cookie": "a=\(misread("é"))"]
+        let response = try #require(HTTPURLResponse(url: url("https://a.test/"), statusCode: 200, httpVersion: nil, headerFields: fields))
+        let headers = ResponseHeaders.make(response, on: .apple)
+        #expect(headers["X-Name"] == "é" && headers["Set-Cookie"] == "a=é")
+        #expect(ResponseHeaders.make(response, on: .linux)["X-Name"] == misread("é"))
+    }
+
+    @Test("a coding that the system does not know, and that was not requested, is not removed where the transport delivers it as it is")
+    func codings() throws {
+        let request = HTTPRequest(url: try url("https://a.test/"))
+        for (coding, isRemoved) in [("gzip", true), ("own", false), ("own, gzip", true), ("identity", false)] {
+            let headers: HTTPHeaders = ["Content-Encoding": coding]
+            #expect(ContentCoding.isRemoved(from: 200, headers, of: request, failsIfUnknown: false) == isRemoved, "\(coding)")
+        }
+        #expect(ContentCoding.isRemoved(from: 200, ["Content-Encoding": "own"], of: request, failsIfUnknown: true))
     }
 
     @Test("the version of HTTP is read from the name of the protocol, and times from pairs of dates")

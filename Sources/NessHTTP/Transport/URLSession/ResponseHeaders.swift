@@ -8,10 +8,11 @@ import FoundationNetworking
 package enum ResponseHeaders {
     /// Makes the header fields, sorted by name: URLSession preserves neither their order nor the case of their names. URLSession on Linux
     /// keeps names apart that differ only in case; they are merged. Joined `Set-Cookie` values are split.
-    static func make(_ response: HTTPURLResponse) -> HTTPHeaders {
+    static func make(_ response: HTTPURLResponse, on system: URLSessionSystem = .current) -> HTTPHeaders {
         var headers = HTTPHeaders()
         let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, value as? String ?? "\(value)") } }
-        for (name, value) in fields.sorted(by: { $0.0 < $1.0 }) {
+        for (name, received) in fields.sorted(by: { $0.0 < $1.0 }) {
+            let value = system == .apple ? repaired(received) : received
             if name.equalsIgnoringCase(HeaderName.setCookie) {
                 for cookie in splitCookies(value) { headers.add(cookie, for: name) }
             } else {
@@ -19,6 +20,20 @@ package enum ResponseHeaders {
             }
         }
         return headers
+    }
+
+    /// Returns the text that a server meant by a value.
+    ///
+    /// URLSession on Apple platforms reads each byte as one character of Latin-1. Servers send UTF-8, if they send anything beyond ASCII.
+    /// Bytes that are not valid UTF-8 stay what they are. Hardly any words in Latin-1 are valid UTF-8 by accident.
+    static func repaired(_ value: String) -> String {
+        guard !value.utf8.allSatisfy({ $0 < 0x80 }) else { return value }
+        var bytes: [UInt8] = []
+        for scalar in value.unicodeScalars {
+            guard let byte = UInt8(exactly: scalar.value) else { return value }
+            bytes.append(byte)
+        }
+        return String(bytes: bytes, encoding: .utf8) ?? value
     }
 
     /// Splits `Set-Cookie` values that URLSession has joined with a comma and a space. The split is at a comma and a space outside of

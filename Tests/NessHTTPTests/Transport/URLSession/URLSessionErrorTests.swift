@@ -30,6 +30,12 @@ import Testing
         NSURLErrorClientCertificateRequired: .clientCertificate, NSURLErrorAppTransportSecurityRequiresSecureConnection: .other,
     ]
 
+    @Test("the error of a GET with a body names the cause, which the system's text does not")
+    func getWithBody() {
+        let mapped = URLSessionError.map(Self.error(-1103), after: .init(), on: .apple)
+        #expect(mapped.kind == .invalidRequest && mapped.reason.contains("no GET with a body"))
+    }
+
     @Test("each error of URLSession on Apple platforms has its kind, and no error is a cancellation by the caller")
     func kinds() {
         for (code, kind) in Self.apple {

@@ -15,17 +15,18 @@ extension Certificates {
 }
 
 extension ClientIdentity {
-    /// The identity for URLSession; `nil` if it cannot be read, for example with a wrong password.
-    var credential: URLCredential? {
+    /// Reads the identity for URLSession.
+    /// - Throws: `UnreadableIdentity`, for example with a wrong password.
+    func credential() throws -> URLCredential {
         var items: CFArray?
         var options: [String: Any] = [kSecImportExportPassphrase as String: password]
         // Before, the system adds the identity to the default keychain of a Mac.
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) { options[kSecImportToMemoryOnly as String] = true }
-        guard SecPKCS12Import(pkcs12 as CFData, options as CFDictionary, &items) == errSecSuccess,
-            let first = (items as? [[String: Any]])?.first, let found = first[kSecImportItemIdentity as String]
-        else { return nil }
-        // The comparison of type numbers makes the forced cast safe. A conditional cast to a type of Core Foundation checks nothing.
-        guard CFGetTypeID(found as CFTypeRef) == SecIdentityGetTypeID() else { return nil }
+        let status = SecPKCS12Import(pkcs12 as CFData, options as CFDictionary, &items)
+        // The comparison of type numbers makes the forced cast below safe. A conditional cast to a type of Core Foundation checks nothing.
+        guard status == errSecSuccess, let first = (items as? [[String: Any]])?.first, let found = first[kSecImportItemIdentity as String],
+            CFGetTypeID(found as CFTypeRef) == SecIdentityGetTypeID()
+        else { throw UnreadableIdentity(status: status) }
         let chain = first[kSecImportItemCertChain as String] as? [SecCertificate] ?? []
         // The first certificate is the identity's own.
         return URLCredential(identity: found as! SecIdentity, certificates: Array(chain.dropFirst()), persistence: .none)

@@ -1,0 +1,98 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Passes the calls of a URLSession to an `ExchangeSession`. It decides nothing, because no test on Linux sees its part for Apple platforms.
+final class SessionDelegate: NSObject, URLSessionDataDelegate {
+    private let events: ExchangeSession
+    private let onServerTrust: TrustAnswer
+
+    /// Makes a delegate.
+    /// - Parameters:
+    ///   - events: The receiver. URLSession holds its delegate until it has ended.
+    ///   - onServerTrust: The application's closure about certificates.
+    init(_ events: ExchangeSession, _ onServerTrust: TrustAnswer) {
+        self.events = events
+        self.onServerTrust = onServerTrust
+    }
+
+    func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { events.ended() }
+
+    func urlSession(
+        _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+        completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
+    ) {
+        events.received(response, by: dataTask)
+        completionHandler(.allow)
+    }
+
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { events.received(data, by: dataTask) }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {
+        events.sent(totalBytesSent, by: task)
+    }
+
+    /// Responds immediately. When URLSession on Linux wants to read a body again, it blocks its thread until it has the stream.
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
+    ) {
+        completionHandler(events.makeBodyStream(for: task))
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) {
+        events.redirected(response, by: task) { completionHandler(nil) }
+    }
+
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+        completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+        events.challenged(SessionChallenge(challenge, onServerTrust), by: task) { answer in
+            switch answer {
+            case .systemDefault: completionHandler(.performDefaultHandling, nil)
+            case .use(let credential): completionHandler(.useCredential, credential)
+            case .reject: completionHandler(.rejectProtectionSpace, nil)
+            case .cancel: completionHandler(.cancelAuthenticationChallenge, nil)
+            }
+        }
+    }
+
+    #if !canImport(FoundationNetworking)
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { events.waitsForNetwork(task) }
+
+    // Called from macOS 14 and iOS 17 on.
+    func urlSession(_ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse) {
+        events.receivedInterim(response, by: task)
+    }
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
+        let transactions = metrics.transactionMetrics, last = transactions.last { $0.resourceFetchType == .networkLoad }
+        let hasBegun = transactions.contains { $0.requestStartDate != nil }
+        events.measured(last.map(ConnectionMetrics.init), hasBegun: hasBegun, by: task)
+    }
+    #endif
+
+    func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        events.completed(error, by: task)
+    }
+}
+
+#if canImport(FoundationNetworking)
+/// Runs URLSession's delegate calls directly on the thread that reads, because another queue would have no limit.
+///
+/// On Linux one thread reads for all sessions of a process. It reads from one socket as long as that socket has bytes, and a task's
+/// cancellation waits for this thread. Therefore the delegate only moves bytes to the exchange's mailbox, and skips bytes that no one
+/// wants.
+final class DelegateQueue: OperationQueue, @unchecked Sendable {
+    // `@unchecked`: the class adds no state, and the superclass is thread-safe.
+    override func addOperation(_ block: @escaping @Sendable () -> Void) { block() }
+}
+#endif

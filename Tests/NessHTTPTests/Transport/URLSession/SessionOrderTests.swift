@@ -1,0 +1,216 @@
+import Foundation
+import NessLock
+import NessTesting
+import TestSupport
+import Testing
+
+@testable import NessHTTP
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Orders of events that URLSession has on Apple platforms, and that Foundation on Linux never shows. A fake session plays them.
+@Suite(.inTurn(.withoutSockets)) struct SessionOrderTests {
+    private let system = FakeSystem()
+
+    private func request(_ text: String = "https://example.com/") throws -> HTTPRequest { HTTPRequest(url: try url(text)) }
+
+    // MARK: suspended tasks
+
+    @Test(
+        "bytes that arrive after the task was suspended wait in a file, and the task resumes when they are taken", arguments: [false, true])
+    func dataAfterSuspend(endsWhileSuspended: Bool) async throws {
+        let piece = Data(repeating: 7, count: 64 << 10), pieceCount = 100, go = TestGate()
+        let suspended = Lock(0), count = Lock(0)
+        let received = Received(system.transport(), try request()) { [system] event in
+            guard case .body(let data) = event else { return }
+            await go.wait()
+            count.withLock { $0 += data.count }
+            // The last bytes may be taken before the task resumes.
+            if system.tasks.entries[0].calls.entries.last == "suspend" { suspended.withLock { $0 += data.count } }
+        }
+        let task = await system.task()
+        try task.head(200)
+        for _ in 0..<pieceCount { task.body(piece) }
+        #expect(task.calls.entries == ["resume", "suspend"])
+        if endsWhileSuspended { task.complete() }
+        go.open()
+        if !endsWhileSuspended {
+            await task.calls.wait { $0.last == "resume" && $0.count == 3 }
+            task.body(piece)
+            task.complete()
+        }
+        #expect(await received.error() == nil)
+        #expect(count.withLock { $0 } == (pieceCount + (endsWhileSuspended ? 0 : 1)) * piece.count)
+        // A task that has ended is not resumed.
+        #expect(task.calls.entries == (endsWhileSuspended ? ["resume", "suspend"] : ["resume", "suspend", "resume"]))
+        // It stays suspended while bytes wait in the file.
+        #expect(suspended.withLock { $0 } > pieceCount * piece.count / 2)
+    }
+
+    @Test("a suspended task that receives more than the file may hold is canceled, and the reader fell behind")
+    func fellBehind() async throws {
+        let go = TestGate()
+        let received = Received(system.transport(spillLimit: 1 << 20), try request()) { event in
+            if case .body = event { await go.wait() }
+        }
+        let task = await system.task()
+        try task.head(200)
+        for _ in 0..<100 { task.body(Data(count: 64 << 10)) }
+        go.open()
+        #expect(await received.error() is ReceiverFellBehind)
+        await task.calls.wait { $0.contains("cancel") }
+        task.body(Data(count: 1))
+        task.complete(NSURLErrorCancelled)
+    }
+
+    @Test("a download whose task received more than the file may hold continues with a range")
+    func fellBehindDownload() async throws {
+        let content = patternedData(2 << 20), transport = system.transport(spillLimit: 1 << 20)
+        let hold = TestGate()
+        try await withFolder { folder in
+            let file = folder.appendingPathComponent("a")
+            // The disk is slow until the transport has given up.
+            let ness = Ness { $0.transport = Holding(wrapped: transport, gate: hold) }
+            let download = ness.get("https://mock.test/a").downloadRequest(forSavedLocation: file)
+            let first = await system.task()
+            try first.head(200, ["ETag": "\"1\"", "Content-Length": "\(content.count)"])
+            for start in stride(from: 0, to: content.count, by: 64 << 10) { first.body(content[start..<(start + (64 << 10))]) }
+            await first.calls.wait { $0.contains("cancel") }
+            hold.open()
+            let second = await system.task(1)
+            first.complete(NSURLErrorCancelled)
+            let range = try #require(second.request.value(forHTTPHeaderField: "Range"))
+            let start = try #require(Int(range.dropFirst("bytes=".count).prefix { $0 != "-" }))
+            #expect(start > 0 && start < content.count)
+            try second.head(206, ["ETag": "\"1\"", "Content-Range": "bytes \(start)-\(content.count - 1)/\(content.count)"])
+            second.body(content[start..<(start + 1000)])
+            second.body(content[(start + 1000)...])
+            second.complete()
+            _ = try await download.value
+            #expect(try Data(contentsOf: file) == content)
+        }
+    }
+
+    // MARK: bodies, redirects, challenges
+
+    @Test("each stream that URLSession asks for starts at the beginning of the body")
+    func newBodyStreams() async throws {
+        var post = try request()
+        post.method = .put
+        let whole = patternedData(2 << 20)
+        let read: @Sendable (Int64, Int) throws -> Data = { offset, count in Data(whole.dropFirst(Int(offset)).prefix(count)) }
+        post.body = HTTPBody(segments: [.stored(length: Int64(whole.count), read: read)], headers: [:])
+        let received = Received(system.transport(), post)
+        let task = await system.task()
+        #expect(task.isStreamed && task.request.value(forHTTPHeaderField: "Content-Length") == "\(whole.count)")
+        for _ in 0..<2 {
+            let stream = try #require(task.makeBodyStream())
+            stream.open()
+            var bytes = [UInt8](repeating: 0, count: 100)
+            #expect(stream.read(&bytes, maxLength: 100) == 100 && Data(bytes) == whole.prefix(100))
+            stream.close()
+        }
+        try task.head(200)
+        task.complete()
+        #expect(await received.error() == nil && received.events.entries == ["head 200"])
+    }
+
+    @Test("a redirect is rejected, and the response that follows is the result")
+    func redirect() async throws {
+        let received = Received(system.transport(), try request())
+        let task = await system.task()
+        try await task.redirect(302, to: "/b")
+        try task.head(302, ["Location": "/b"])
+        task.body("moved")
+        task.complete()
+        #expect(await received.error() == nil && received.events.entries == ["head 302", "moved"])
+    }
+
+    @Test(
+        "a 401 is a response, with its body, whether or not URLSession asks for a credential before",
+        arguments: [nil, "HTTPBasic", "HTTPDigest", "NTLM"])
+    func unauthorized(_ method: String?) async throws {
+        let received = Received(system.transport(), try request())
+        let task = await system.task()
+        if let method {
+            #expect(await task.challenge(SessionChallenge(method: "NSURLAuthenticationMethod\(method)")) == .reject)
+        }
+        try task.head(401)
+        task.body("who")
+        task.complete()
+        #expect(await received.error() == nil && received.events.entries == ["head 401", "who"])
+    }
+
+    @Test("an identity that cannot be read fails the request, and the error has the system's status and the cause")
+    func unreadableIdentity() async throws {
+        var request = try request()
+        request[ShownIdentity.self] = ClientIdentity(pkcs12: Data(), password: "")
+        let received = Received(system.transport(), request)
+        let task = await system.task()
+        var challenge = SessionChallenge(method: "NSURLAuthenticationMethodClientCertificate")
+        challenge.credential = { _ in throw UnreadableIdentity(status: -25_293) }
+        #expect(await task.challenge(challenge) == .cancel)
+        task.complete(NSURLErrorCancelled)
+        let error = await received.transportError()
+        #expect(error?.tlsFailure == .clientCertificate)
+        for part in ["-25293", "PBE-SHA1-3DES"] { #expect(error?.reason.contains(part) == true) }
+        #expect(
+            UnreadableIdentity(status: -50).description.contains("-50") && !UnreadableIdentity(status: 0).description.contains("OSStatus"))
+    }
+
+    // MARK: ends
+
+    @Test("measurements that arrive after the end have no effect; before it, they are an event")
+    func metrics() async throws {
+        let transport = system.transport()
+        for (number, isLate) in [false, true].enumerated() {
+            let received = Received(transport, try request()), task = await system.task(number)
+            try task.head(200)
+            if !isLate { task.measured() }
+            task.complete()
+            if isLate { task.measured() }
+            #expect(await received.error() == nil && received.events.entries == (isLate ? ["head 200"] : ["head 200", "connection"]))
+        }
+    }
+
+    @Test("a head that URLSession withheld from a body that broke off is reported, and the body is truncated", arguments: [true, false])
+    func withheldHead(isKnown: Bool) async throws {
+        let received = Received(system.transport(), try request()), task = await system.task()
+        if isKnown { try task.know(200) }
+        task.complete(NSURLErrorNetworkConnectionLost)
+        let error = await received.transportError()
+        #expect(error?.kind == (isKnown ? .truncated : .connectionLost))
+        #expect(received.events.entries == (isKnown ? ["head 200"] : []))
+    }
+
+    @Test("a canceled exchange ignores every later event of its task")
+    func lateEvents() async throws {
+        let received = Received(system.transport(), try request()), task = await system.task()
+        received.cancel()
+        #expect(await received.error() is CancellationError)
+        await task.calls.wait { $0.contains("cancel") }
+        try task.interim(103)
+        try task.head(200)
+        task.body("late")
+        task.measured()
+        try await task.redirect(302, to: "/b")
+        task.complete(NSURLErrorCancelled)
+        task.complete()
+        #expect(received.events.entries.isEmpty)
+    }
+}
+
+/// Holds the events of bodies back until a gate opens.
+private struct Holding: Transport {
+    let wrapped: any Transport
+    let gate: TestGate
+
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await wrapped.send(request) { event in
+            if case .body = event { await gate.wait() }
+            try await receive(event)
+        }
+    }
+}
