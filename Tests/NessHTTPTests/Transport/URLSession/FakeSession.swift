@@ -24,7 +24,11 @@ final class FakeTask: SessionTask {
 
     var response: URLResponse? { known.withLock { $0 } }
     func describe(_ description: String?, _ priority: RequestPriority) {}
-    func resume() { calls.add("resume") }
+    func resume() {
+        calls.add("resume")
+        // URLSession reports nothing before, so no test may.
+        if calls.entries.count(where: { $0 == "resume" }) == 1 { session.resumed(self) }
+    }
     func suspend() { calls.add("suspend") }
     func cancel() { calls.add("cancel") }
 
@@ -87,10 +91,10 @@ final class FakeSession: SessionDriver {
     func makeTask(_ request: URLRequest, isStreamed: Bool) -> any SessionTask {
         // URLSession raises an exception, which ends the process.
         if isInvalidated.withLock({ $0 }) { Issue.record("a task was made in a session that has been invalidated") }
-        let task = FakeTask(request, isStreamed, self)
-        source.tasks.add(task)
-        return task
+        return FakeTask(request, isStreamed, self)
     }
+
+    func resumed(_ task: FakeTask) { source.tasks.add(task) }
 
     func finishTasksAndInvalidate() {
         isInvalidated.withLock { $0 = true }
@@ -102,6 +106,7 @@ final class FakeSession: SessionDriver {
 /// The sessions and tasks of a transport, and what it has scheduled.
 final class FakeSystem: Sendable {
     let sessions = Log<FakeSession>()
+    /// The tasks that were resumed.
     let tasks = Log<FakeTask>()
     let ends = Log<String>()
     /// The closures that end idle sessions.
