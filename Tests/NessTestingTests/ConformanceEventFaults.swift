@@ -45,6 +45,11 @@ extension ConformanceFault {
             if request.body?.length ?? 0 > 1 << 20 { request.headers["Transfer-Encoding"] = "chunked" }
         },
         .request("keeps the coding unasked", fails: ["contract.coding", "framing.truncated-coding"]) { $0[KeepsContentCoding.self] = true },
+        .request("keeps a coding that it requested by itself", fails: ["contract.own-codings"]) { request in
+            guard request.headers["Accept-Encoding"] == nil, request.method == .get else { return }
+            request.headers["Accept-Encoding"] = "gzip"
+            request[KeepsContentCoding.self] = true
+        },
         .request("decodes what should keep its coding", fails: ["contract.kept-coding"]) { $0[KeepsContentCoding.self] = false },
     ]
 
