@@ -42,7 +42,8 @@ struct Contender {
         let text = strdup(url.absoluteString)
         defer { free(text) }
         let texts = Array(repeating: UnsafePointer(text), count: width)
-        guard let single = curl_in_c_new(texts, 1, content, authorities), let many = curl_in_c_new(texts, Int32(width), content, authorities)
+        guard let single = curl_in_c_new(texts, 1, content, authorities),
+            let many = curl_in_c_new(texts, Int32(width), content, authorities)
         else { throw Failed(reason: "there is no libcurl") }
         name = "libcurl in C"
         run = { count, parallel in
