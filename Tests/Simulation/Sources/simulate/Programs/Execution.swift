@@ -50,7 +50,7 @@ final class Execution: Sendable {
     init(_ program: Program, isTraced: Bool) {
         self.program = program
         world = World(program, isTraced: isTraced)
-        folder = FileManager.default.temporaryDirectory.appending(path: "ness-simulation-\(getpid())")
+        folder = Scratch.folder.appending(path: "program")
         authentication = program.manager.authentication ? Self.authentication(program.manager) : nil
     }
 
@@ -71,6 +71,8 @@ final class Execution: Sendable {
     // MARK: the run
 
     func run() async {
+        // A program that hung may have left its files.
+        try? FileManager.default.removeItem(at: folder)
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for number in 0..<2 { try? Data("old".utf8).write(to: file(number)) }
         let ness = ManagerMaker(program.manager, world, log, authentication, folder).make()
