@@ -30,6 +30,7 @@ final class Execution: Sendable {
         var isShutDown = false
         var wasReset = false
         var hasNewLimit = false
+        weak var manager: Ness?
     }
 
     /// The actions that an actor can take on a request of any kind.
@@ -56,6 +57,9 @@ final class Execution: Sendable {
 
     var snapshot: State { state.withLock { $0 } }
 
+    /// Releases the promises. From then on nothing of the program may keep its manager.
+    func release() { state.withLock { ($0.handles, $0.outcomes) = ([:], [:]) } }
+
     private static func authentication(_ plan: ManagerPlan) -> RefreshableAuthentication<String> {
         RefreshableAuthentication(
             credential: "0 secret-token-0-0", userIdentifier: { String($0.prefix(1)) },
@@ -76,6 +80,7 @@ final class Execution: Sendable {
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for number in 0..<2 { try? Data("old".utf8).write(to: file(number)) }
         let ness = ManagerMaker(program.manager, world, log, authentication, folder).make()
+        state.withLock { $0.manager = ness }
         await withTaskGroup(of: Void.self) { group in
             for actor in Set(program.operations.map(\.actor)).sorted() {
                 group.addTask { [self] in
