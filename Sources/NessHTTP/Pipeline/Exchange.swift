@@ -224,8 +224,9 @@ final class Exchange: Sendable {
             (state.hasEnded, state.stopError) = (true, error ?? CancellationError())
             return (member, state.task, state.runner, state.hops)
         }
-        // Before the cancellation, which would otherwise end the runner's call as dropped.
-        if let error { member?.fail(error) }
+        // Before the cancellation, which would otherwise end the runner's call as dropped. A waiter ends in any case: behind a loader that
+        // ignores cancellation nothing else would end it.
+        if let error { member?.fail(error) } else { member?.waiter?.resume(.failure(CancellationError())) }
         task?.cancel()
         runner?.cancelTask()
         for hop in hops { hop.stop(CancellationError()) }

@@ -254,6 +254,17 @@ import Testing
         #expect(left.join(request, in: Self.context(request)) == nil, "it was left by all")
     }
 
+    @Test("a caller who leaves an exchange ends its own wait, even if a loader keeps its task from being canceled")
+    func leavingEndsTheWait() throws {
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let exchange = Exchange(request, in: Self.context(request))
+        let members = try (0..<2).map { _ in try #require(exchange.join(request, in: Self.context(request))) }
+        for member in members {
+            member.leave()
+            #expect(member.waiter?.hasEnded == true)
+        }
+    }
+
     @Test("of several callers who each exclude the others, the last to join stays")
     func excludingOneAnother() throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))

@@ -93,6 +93,10 @@ enum Command {
         var seen: [String: Int] = [:]
         let start = csim_real_ns()
         for seed in first..<first + count {
+            if seed > first, (seed - first) % 1_000 == 0 {
+                print("\(seed - first) seeds, \(Int(seconds(since: start))) s")
+                fflush(nil)
+            }
             guard let broken = ProgramRun.run(Generator.program(seed)).broken else { continue }
             let kind = ProgramRun.kind(broken)
             if seen[kind] == nil { print("seed \(seed): \(broken)") }

@@ -30,6 +30,7 @@ final class Execution: Sendable {
         var isShutDown = false
         var wasReset = false
         var hasNewLimit = false
+        weak var manager: Ness?
     }
 
     /// The actions that an actor can take on a request of any kind.
@@ -50,11 +51,14 @@ final class Execution: Sendable {
     init(_ program: Program, isTraced: Bool) {
         self.program = program
         world = World(program, isTraced: isTraced)
-        folder = FileManager.default.temporaryDirectory.appending(path: "ness-simulation-\(getpid())")
+        folder = Scratch.folder.appending(path: "program")
         authentication = program.manager.authentication ? Self.authentication(program.manager) : nil
     }
 
     var snapshot: State { state.withLock { $0 } }
+
+    /// Releases the promises. From then on nothing of the program may keep its manager.
+    func release() { state.withLock { ($0.handles, $0.outcomes) = ([:], [:]) } }
 
     private static func authentication(_ plan: ManagerPlan) -> RefreshableAuthentication<String> {
         RefreshableAuthentication(
@@ -71,9 +75,12 @@ final class Execution: Sendable {
     // MARK: the run
 
     func run() async {
+        // A program that hung may have left its files.
+        try? FileManager.default.removeItem(at: folder)
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for number in 0..<2 { try? Data("old".utf8).write(to: file(number)) }
         let ness = ManagerMaker(program.manager, world, log, authentication, folder).make()
+        state.withLock { $0.manager = ness }
         await withTaskGroup(of: Void.self) { group in
             for actor in Set(program.operations.map(\.actor)).sorted() {
                 group.addTask { [self] in

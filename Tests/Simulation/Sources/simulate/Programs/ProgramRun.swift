@@ -20,6 +20,9 @@ enum ProgramRun {
             execution = made
             await made.run()
         }
+        execution?.release()
+        // "The manager is released when nothing uses it any more" (Concepts).
+        if end == .finished, execution?.snapshot.manager != nil { execution?.world.breaks("the manager is still alive at the end") }
         let world = execution?.world.snapshot
         let broken = end == .finished ? world?.broken.first : "\(end)"
         return Verdict(broken: broken, trace: world?.trace ?? [], hash: csim_hash(), exchanges: world?.starts.count ?? 0)

@@ -121,9 +121,9 @@ struct Rules {
             for (origin, most) in world.mostOpen where most > plan.hostLimit { breaks("\(most) exchanges with \(origin) at the same time") }
         }
         if let total = plan.total, world.mostTotal > total { breaks("\(world.mostTotal) exchanges at the same time") }
-        // A loader at `.exchange` may send a request twice with one token.
-        let repeats = plan.loaders.contains { $0.place == 3 && $0.kind == .repeats }
-        guard let rate = plan.rate, !state.wasReset, !repeats else { return }
+        // A loader at `.exchange` runs below the throttle, and may send a request later or twice.
+        let isChanged = plan.loaders.contains { $0.place == 3 && $0.kind != .passes }
+        guard let rate = plan.rate, !state.wasReset, !isChanged else { return }
         for (earlier, later) in zip(world.starts, world.starts.dropFirst()) where later - earlier < .seconds(1 / rate) - .microseconds(1) {
             breaks("two exchanges start within \(later - earlier), at a rate of \(rate)")
         }

@@ -69,6 +69,23 @@ enum LifePrograms {
             await stage.expectIdle(ness, "https://a.test/x")
         },
         SmallProgram(
+            "the-rest-returns-to-a-deaf-loader", "after a drop the rest of the way returns, even to a loader that ignores cancellation"
+        ) { stage in
+            let inside = Lock(0)
+            let ness = stage.manager { configuration in
+                let deaf = ClosureLoader.loader { request, next in
+                    inside.withLock { $0 += 1 }
+                    defer { inside.withLock { $0 -= 1 } }
+                    return try await Task { try await next(request) }.value
+                }
+                configuration.insert(deaf, at: .call)
+                configuration.maximumConnectionsPerHost = 1
+            }
+            stage.expect(try await stage.crowd(ness, [Stage.url, Stage.url, five[0], five[1]]), in: ["ok", "dropped"])
+            try await Task.sleep(for: .seconds(100))
+            stage.expect(inside.withLock { $0 } == 0, "\(inside.withLock { $0 }) requests have not returned to the loader")
+        },
+        SmallProgram(
             "reset-behind-a-deaf-loader", "a reset ends requests that wait for a credential, even behind a loader that ignores it"
         ) { stage in
             let ness = stage.manager { configuration in

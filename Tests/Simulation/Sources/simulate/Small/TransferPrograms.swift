@@ -25,7 +25,8 @@ enum TransferPrograms {
 
     /// Runs a closure with the URL of a file in a new folder, which is removed afterwards.
     private static func withFile(_ body: (URL) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "ness-simulation-\(getpid())-\(UInt64.random(in: 0 ... .max))")
+        let folder = Scratch.folder.appending(path: "small")
+        try? FileManager.default.removeItem(at: folder)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try await body(folder.appending(path: "file"))
