@@ -44,7 +44,9 @@ struct Rules {
     /// "A request that is not idempotent is sent again only if the server has certainly not acted on it" (WhatIsRetried).
     private func checkAction(_ id: Int, _ outcome: Outcome) {
         let count = world.acted[id] ?? 0
-        let mayRepeat = outcome.plan.method != "POST" || outcome.plan.isIdempotent || outcome.plan.retries != nil
+        // A loader that sends the request again, and a policy of the request, are the word of the application.
+        let repeats = plan.loaders.contains { $0.kind == .repeats }
+        let mayRepeat = repeats || outcome.plan.method != "POST" || outcome.plan.isIdempotent || outcome.plan.retries != nil
         // A chain of redirects acts once at most, because its first action turns it into a GET.
         if count > 1, !mayRepeat { breaks("the server acted \(count) times on request \(id)") }
     }

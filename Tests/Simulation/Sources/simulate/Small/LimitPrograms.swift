@@ -91,6 +91,7 @@ enum LimitPrograms {
                 of: ness.httpRequest(withUrl: Stage.url).set(deadline: .milliseconds(10)).dataRequest())
             stage.expect([outcome], in: ["ok", "timedOut"])
             await ness.shutdown(within: .seconds(1))
+            try await Task.sleep(for: .seconds(1))
             for fault in log.faults() { stage.expect(false, fault) }
         },
         SmallProgram("deadline-in-the-queue", "a deadline passes in a queue, and no slot is lost") { stage in
