@@ -67,8 +67,9 @@ import FoundationNetworking
 
     @Test("a download whose task received more than the file may hold continues with a range")
     func fellBehindDownload() async throws {
-        // The reader may have taken a whole mailbox before it waits, another one is pending, and the file holds 1 MiB.
-        let content = patternedData(4 << 20), transport = system.transport(spillLimit: 1 << 20)
+        // The reader may have taken a whole mailbox before it waits, another one is pending, and the file holds 1 MiB. The rest fits into
+        // the file.
+        let content = patternedData(36 << 16), transport = system.transport(spillLimit: 1 << 20)
         let hold = TestGate()
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a")
