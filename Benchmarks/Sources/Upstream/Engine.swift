@@ -10,7 +10,7 @@ public enum Engine: String, Sendable {
         guard let index = arguments.firstIndex(of: "--transport") else { return platformDefault }
         let name = index + 1 < arguments.count ? arguments[index + 1] : ""
         guard let engine = Engine(rawValue: name), engine != .curl || platformDefault == .curl else {
-            FileHandle.standardError.write(Data("the transport is `curl`, on Linux with libcurl 7.80 or newer, or `urlsession`\n".utf8))
+            FileHandle.standardError.write(Data("the transport is `curl`, on Linux with libcurl 7.76 or newer, or `urlsession`\n".utf8))
             exit(2)
         }
         arguments.removeSubrange(index...index + 1)

@@ -1,7 +1,6 @@
 import Foundation
 
-/// The attributes of a partial file that other files do not have, on Apple platforms. Elsewhere there are none. Errors are ignored: a download
-/// works without them.
+/// The attributes that only a partial file has, on Apple platforms. A download works without them, so errors are ignored.
 enum PartialFileAttributes {
     /// Excludes a partial file from backups, and lets it be written while the device is locked.
     static func set(at path: String) {
@@ -27,7 +26,7 @@ enum PartialFileAttributes {
         try? url.setResourceValues(values)
     }
 
-    /// Sets the protection. On a Mac there is none.
+    /// Sets the protection. A Mac protects no single file.
     private static func protect(_ path: String, _ protection: Any?) {
         #if !os(macOS)
         guard let protection else { return }

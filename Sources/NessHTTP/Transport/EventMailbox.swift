@@ -4,7 +4,7 @@ import NessLock
 /// The events of an exchange on their way from the thread that reads to the task that called `Transport.send`.
 ///
 /// The mailbox fills up if the task is slow. A transport with back pressure asks for `room(besides:)` before it reads more, and stops
-/// reading while there is none. A transport that gets bytes all the same has those beyond the capacity spilled to a file.
+/// reading while there is none. If bytes arrive nevertheless, those beyond the capacity go to a file.
 final class EventMailbox: Sendable {
     /// The events that were pending, and the end of the exchange if it has ended.
     struct Batch: Sendable {

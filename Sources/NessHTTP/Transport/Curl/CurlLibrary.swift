@@ -41,7 +41,7 @@ struct CurlLibrary: Sendable {
     /// The version of the libcurl in this process as 0xMMmmpp; 0 if there is no libcurl, or if it lacks a function.
     static let foundVersion = ness_curl_load()
 
-    /// The library. `nil` if there is none, or one before 7.76.
+    /// The library. `nil` if the process has none, or one before 7.76.
     static let shared: CurlLibrary? = {
         let version = foundVersion
         guard version >= 0x07_4C_00, let text = ness_curl_version() else { return nil }

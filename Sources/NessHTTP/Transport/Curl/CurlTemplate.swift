@@ -16,13 +16,11 @@ final class CurlTemplate {
     private var spare: [Shape: [UnsafeMutableRawPointer]] = [:]
     /// The most spare handles of a shape.
     private static let spareLimit = 64
-    private let keepsHandles: Bool
+    private let library: CurlLibrary
     private let easy: UnsafeMutableRawPointer
     /// The TLS sessions of all copies. Without it, each handle would remember its own before 8.12, and no handshake would be a short one.
     /// libcurl compares the same values before it resumes a session as before it uses a connection again.
     private let sessions: UnsafeMutableRawPointer
-    /// False if the authorities are files: sessions of different authorities could have files of the same name.
-    private let sharesSessions: Bool
 
     /// The size of the receive buffer for a response that is collected in memory, in bytes. libcurl allocates it for each transfer, and
     /// glibc tidies its whole heap whenever a block of 64 KiB is released.
@@ -36,8 +34,7 @@ final class CurlTemplate {
             ness_curl_sessions_free(sessions)
             throw Self.noMemory
         }
-        (self.easy, self.sessions, sharesSessions) = (easy, sessions, settings.library.takesAuthorities)
-        keepsHandles = settings.library.keepsHandles
+        (self.easy, self.sessions, library) = (easy, sessions, settings.library)
         try CurlError.check(CurlCallbacks.set(for: easy))
         try set(CurlOption.noSignals, 1)
         // The value allows http and https.
@@ -50,7 +47,7 @@ final class CurlTemplate {
         // HTTP/1.1
         try set(CurlOption.httpVersion, 2)
         if settings.maximumIdleConnections == 0 { try set(CurlOption.forbidsReuse, 1) }
-        if !settings.library.keepsConnections {
+        if !library.keepsConnections {
             for option in [CurlOption.forbidsReuse, CurlOption.freshConnection] { try set(option, 1) }
             // The log tells that a request was sent.
             try set(CurlOption.writesLog, 1)
@@ -74,8 +71,8 @@ final class CurlTemplate {
     func lend(for shape: Shape?) throws -> UnsafeMutableRawPointer {
         if let shape, let easy = spare[shape]?.popLast() { return easy }
         guard let copy = ness_curl_easy_copy(easy) else { throw Self.noMemory }
-        // A copy does not have this one by itself.
-        guard !sharesSessions || ness_curl_set_pointer(copy, CurlOption.sessions, sessions) == 0 else {
+        // A copy does not have this one by itself. Authorities that are files would share sessions if their files had the same name.
+        guard !library.takesAuthorities || ness_curl_set_pointer(copy, CurlOption.sessions, sessions) == 0 else {
             ness_curl_easy_cleanup(copy)
             throw Self.noMemory
         }
@@ -85,7 +82,9 @@ final class CurlTemplate {
     /// Receives the handle of a transfer that has ended.
     /// - Parameter shape: The shape that the handle still has. `nil` for a handle that serves no other transfer.
     func takeBack(_ easy: UnsafeMutableRawPointer, of shape: Shape?) {
-        guard keepsHandles, let shape, spare[shape, default: []].count < Self.spareLimit else { return ness_curl_easy_cleanup(easy) }
+        guard library.keepsHandles, let shape, spare[shape, default: []].count < Self.spareLimit else {
+            return ness_curl_easy_cleanup(easy)
+        }
         spare[shape, default: []].append(easy)
     }
 

@@ -104,7 +104,7 @@ final class ExchangeSession: Sendable {
     /// - Parameters:
     ///   - exchange: The exchange.
     ///   - request: Its request.
-    ///   - configuration: The configuration of the URLSession, if there is none yet.
+    ///   - configuration: The configuration for a new URLSession. `nil` if `reserve()` has returned true.
     ///   - priority: Its priority. Foundation on Linux has none.
     ///   - description: The description of the task, which Instruments shows.
     ///   - isLast: True if the session ends with this exchange.
@@ -124,7 +124,7 @@ final class ExchangeSession: Sendable {
         task.resume()
     }
 
-    /// The URLSession. It is made if there is none. `nil` after `finish()` and after the shutdown of the transport.
+    /// Returns the URLSession, and makes it for the first exchange. `nil` after `finish()` and after the shutdown of the transport.
     private func driver(_ configuration: URLSessionConfiguration?) -> (any SessionDriver)? {
         let (driver, isFinished) = state.withLock { ($0.driver, $0.isFinished) }
         if let driver { return driver }
@@ -181,8 +181,8 @@ final class ExchangeSession: Sendable {
     func waitsForNetwork(_ task: any SessionTask) { exchange(for: task)?.waitForNetwork() }
     #endif
 
-    /// Rejects a redirect. A task on Apple platforms does not end before its `refuse` was called. That of a canceled task on Linux must not be
-    /// called.
+    /// Rejects a redirect. On Apple platforms, a task ends only after `refuse` was called. On Linux, `refuse` of a canceled task must not
+    /// be called.
     func redirected(_ response: HTTPURLResponse, by task: any SessionTask, refuse: @escaping @Sendable () -> Void) {
         guard let exchange = checkedExchange(for: task) else { return source.system == .apple ? refuse() : () }
         exchange.redirected(response)

@@ -9,7 +9,7 @@ import Testing
 
 /// Requests over libcurl whose transport, manager or process goes through what it rarely goes through: thousands in flight, a fork, an end.
 @Suite("Endurance of the engine on libcurl", .inTurn, .enabled(if: Engine.isCurl)) struct CurlEnduranceTests {
-    /// Foundation's `Process` cannot start a program from a process with this many descriptors, so the test has one of its own.
+    /// The test has a process to itself: Foundation's `Process` crashes in one that has this many descriptors open.
     @Test("ten thousand requests in flight to one server, which responds late, all succeed", .inOwnProcess)
     func many() async throws {
         // The thread sanitizer makes each request ten times as expensive.
