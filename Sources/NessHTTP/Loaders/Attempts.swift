@@ -1,6 +1,6 @@
 import Foundation
 
-/// The attempts of a call, from the caller's request to the exchange that completes it.
+/// The attempts of a call: the first of the three functions that a request goes through.
 extension Pipeline {
     /// Sends a call's request.
     func send(_ call: Call) async throws -> HTTPResponse {
@@ -19,9 +19,13 @@ extension Pipeline {
         var context = context
         while true {
             let outcome: Result<HTTPResponse, any Error>
-            do { outcome = .success(try await attempt(request, context)) } catch { outcome = .failure(error) }
+            do {
+                outcome = .success(try await attempt(environment.prepared(request, in: context), context, from: .loaders))
+            } catch {
+                outcome = .failure(error)
+            }
             if case .failure = outcome, try await context.call.waitWhilePaused() { continue }
-            switch judged(outcome, of: request, in: context, since: start) {
+            switch evaluated(outcome, of: request, in: context, since: start) {
             case .success(let response): return response
             case .failure(let failure):
                 if let failure = try await waitForNextAttempt(after: failure, in: context) {
@@ -32,20 +36,35 @@ extension Pipeline {
         }
     }
 
-    /// Makes one attempt: the environment, the application's loaders, and the rest.
-    private func attempt(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
-        let request = try environment.prepared(request, in: context)
-        let loaders = loaders(at: .attempt, context)
-        if loaders.isEmpty { return try await authenticated(request, context) }
-        return try await loaders.load(request, in: context) { [self] request, context in try await authenticated(request, context) }
+    /// A step of an attempt. A step that has to wait runs the rest itself, so the rest can start at any of them.
+    enum AttemptStep: Int, Sendable { case loaders, credential, cookies, cache }
+
+    /// Makes one attempt, or the rest of it: the application's loaders, the credential, the cookies, the cache, and the flight that
+    /// equal requests share.
+    /// - Parameters:
+    ///   - request: The request, with the manager's common settings.
+    ///   - context: The context.
+    ///   - first: The first step. It and those after it are made.
+    func attempt(_ request: HTTPRequest, _ context: CallContext, from first: AttemptStep) async throws -> HTTPResponse {
+        var (request, context) = (request, context)
+        if first == .loaders, case let loaders = loaders(at: .attempt, context), !loaders.isEmpty {
+            return try await loaders.load(request, in: context) { [self] in try await attempt($0, $1, from: .credential) }
+        }
+        if first.rawValue <= AttemptStep.credential.rawValue, let authentication = authentication(for: request, in: context) {
+            return try await withCredential(request, by: authentication, context)
+        }
+        if first != .cache {
+            if let jar { jar.add(to: &request, in: &context) }
+            let loaders = loaders(at: .authenticated, context)
+            if !loaders.isEmpty {
+                return try await loaders.load(request, in: context) { [self] in try await attempt($0, $1, from: .cache) }
+            }
+        }
+        guard let cache else { return try await share(request, context) }
+        return try await cache.load(request, in: context, self)
     }
 
-    private func authenticated(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
-        guard let authentication = authentication(for: request, in: context) else { return try await answer(request, context) }
-        return try await authenticated(request, by: authentication, context)
-    }
-
-    private func authenticated(
+    private func withCredential(
         _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext
     ) async throws -> HTTPResponse {
         context.call.markAuthenticated()
@@ -66,29 +85,17 @@ extension Pipeline {
     private func sendRenewing(
         _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext
     ) async throws -> HTTPResponse {
-        var response = try await answer(authenticate(request, by: authentication, in: context), context)
-        while authentication.isAsked(about: response), response.hasSeenCredential(of: request, inside: context.credentialScope) {
-            // One renewal for all attempts, even if an attempt in between failed for another reason.
-            guard context.call.consumeRenewal(after: response.statusCode) else { break }
-            guard try await renew(authentication, after: response, in: context) else { break }
-            // The renewal was still useful: later requests have the new credential.
-            if request.body?.isSpent == true || response.followsAction { break }
-            response = try await answer(authenticate(request, by: authentication, isRenewed: true, in: context), context)
+        var sent = try await authenticate(request, by: authentication, in: context)
+        while true {
+            let response = try await attempt(sent, context, from: .cookies)
+            guard authentication.isRejection(response), response.hasSeenCredential(of: request, inside: context.credentialScope),
+                // One renewal for all attempts, even if an attempt in between failed for another reason.
+                context.call.consumeRenewal(after: response.statusCode),
+                try await renew(authentication, after: response, in: context),
+                // Otherwise the renewal was still useful: later requests have the new credential.
+                request.body?.isSpent != true, !response.followsAction
+            else { return response }
+            sent = try await authenticate(request, by: authentication, isRenewed: true, in: context)
         }
-        return response
-    }
-
-    /// Completes a request that has its credential: from the cache, or with an exchange that equal requests share.
-    private func answer(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
-        var (request, context) = (request, context)
-        if let jar { jar.add(to: &request, in: &context) }
-        let loaders = loaders(at: .authenticated, context)
-        if loaders.isEmpty { return try await cached(request, context) }
-        return try await loaders.load(request, in: context) { [self] request, context in try await cached(request, context) }
-    }
-
-    private func cached(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
-        guard let cache else { return try await share(request, context) }
-        return try await cache.load(request, in: context, self)
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 
 /// The steps that every request of a manager takes, and the state that the requests share.
 ///
-/// A request goes through three functions, a file each: `attempts`, `hops` and `exchange`. What does not have to wait is a synchronous step
+/// A request goes through three functions, a file each: `attempts`, `redirects` and `exchange`. What does not have to wait is a synchronous step
 /// that they call. What neither the configuration nor the request uses is `nil` or empty, and costs a request nothing.
 final class Pipeline: Sendable {
     let clock: PipelineClock

@@ -23,7 +23,7 @@ final class ResponseCollector: PartialResponse {
     private struct LongRedirect: Error {}
 
     private let request: HTTPRequest
-    private let hop: Hop
+    private let exchange: Exchange
     private let context: CallContext
     /// True if a redirect is certainly followed, or fails the request.
     private let followsRedirects: Bool
@@ -34,13 +34,13 @@ final class ResponseCollector: PartialResponse {
     private let bodyLength: Int64?
     private let state = Lock(ResponseCollectorState())
 
-    init(_ request: HTTPRequest, of hop: Hop, in context: CallContext, maximumBytes: Int?) {
+    init(_ request: HTTPRequest, of exchange: Exchange, in context: CallContext, maximumBytes: Int?) {
         self.request = request
-        self.hop = hop
+        self.exchange = exchange
         self.context = context
         // What a loader sends itself is kept in memory.
-        let isMade = context.request.id != hop.exchange.context.request.id
-        sink = isMade ? nil : hop.sink
+        let isMade = context.request.id != exchange.flight.context.request.id
+        sink = isMade ? nil : exchange.sink
         if case .follow = request.redirects { followsRedirects = !isMade } else { followsRedirects = false }
         self.maximumBytes = maximumBytes
         bodyLength = request.body?.length
@@ -81,12 +81,12 @@ final class ResponseCollector: PartialResponse {
     private func notify(_ event: TransportEvent) throws {
         switch event {
         case .sent(let bytes):
-            hop.report(.sent(bytes, of: bodyLength))
+            exchange.report(.sent(bytes, of: bodyLength))
         case .connection(let connection):
             state.withLock { $0.connection = connection }
-            hop.report(.connection(connection))
+            exchange.report(.connection(connection))
         case .interim(let statusCode, let headers):
-            hop.report(.interim(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
+            exchange.report(.interim(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
         case .trailers(let fields):
             guard fields.byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong("trailer") }
             state.withLock { $0.trailers = fields }
@@ -103,7 +103,7 @@ final class ResponseCollector: PartialResponse {
         guard headers.byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong("header") }
         let expected = try contentLength(statusCode, headers)
         // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
-        hop.report(.head(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
+        exchange.report(.head(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
         // Before a sink publishes the head or writes it to a file. Of a redirect's body no more than a start is received.
         if !isFollowed(statusCode, headers) { try check(expected, makeResponse(statusCode, headers)) }
         return expected
@@ -118,8 +118,8 @@ final class ResponseCollector: PartialResponse {
     private func begin(_ statusCode: Int, _ headers: HTTPHeaders) async throws -> (isTaken: Bool, refusal: NessError?) {
         guard let sink else { return (false, nil) }
         // The sink may wait for a disk: that time is not the server's.
-        hop.holdBack(true)
-        defer { hop.holdBack(false) }
+        exchange.holdBack(true)
+        defer { exchange.holdBack(false) }
         do {
             let response = makeResponse(statusCode, headers, Data(), state.withLock { $0.connection })
             let isTaken = try await sink.begin(response, judgedBy: context.validators)
@@ -144,7 +144,7 @@ final class ResponseCollector: PartialResponse {
         }
         if let refusal {
             let stopTimer = Self.realTime.startTimer(after: Self.refusedLimit.time) { [weak self] in
-                self?.hop.stop(self?.refusal ?? refusal)
+                self?.exchange.stop(self?.refusal ?? refusal)
             }
             state.withLock { $0.stopTimer = stopTimer }
         }
@@ -189,8 +189,8 @@ final class ResponseCollector: PartialResponse {
         guard let sink else { return }
         if maximumBytes != nil { try check(sink.progress.map { $0.completed + Int64(data.count) } ?? progress.count, response) }
         // The server is silent because the sink is slow: that time is not the server's.
-        hop.holdBack(true)
-        defer { hop.holdBack(false) }
+        exchange.holdBack(true)
+        defer { exchange.holdBack(false) }
         try await sink.write(data)
     }
 
@@ -199,8 +199,8 @@ final class ResponseCollector: PartialResponse {
         let (completed, total) =
             progress.isTaken ? sink?.progress ?? (progress.count, progress.expected) : (progress.count, progress.expected)
         // A download reports its file. Bodies of errors and redirects are not part of it.
-        if !progress.isTaken, hop.exchange.context.policies.download != nil { return hop.touch() }
-        hop.report(.received(completed, of: total))
+        if !progress.isTaken, exchange.flight.context.policies.download != nil { return exchange.touch() }
+        exchange.report(.received(completed, of: total))
     }
 
     // MARK: the end
@@ -250,7 +250,7 @@ final class ResponseCollector: PartialResponse {
     }
 
     private func check(_ count: Int64?, _ response: @autoclosure () -> HTTPResponse?, limit: Int?) throws {
-        guard let count, let limit, count.saturatingAdd(Int64(hop.bytesBefore)) > limit else { return }
+        guard let count, let limit, count.saturatingAdd(Int64(exchange.bytesBefore)) > limit else { return }
         throw context.error(.responseTooLarge, "the body is longer than the limit of \(limit) bytes", response: response())
     }
 }

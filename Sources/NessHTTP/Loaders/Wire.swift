@@ -74,52 +74,52 @@ final class Wire: Sendable {
     /// Calls the transport and collects the response.
     /// - Parameters:
     ///   - request: The request, which has been checked.
-    ///   - hop: The place on the wire.
-    ///   - context: The context of the request: that of the exchange, or of a request that a loader made itself.
-    func send(_ request: HTTPRequest, _ hop: Hop, in context: CallContext) async throws -> HTTPResponse {
-        if let body = request.body, !body.isResolved || body.isStreamed { hop.watch(body) }
-        let request = request.body?.isResolved == false ? try await resolved(request, hop) : request
+    ///   - exchange: The place on the wire.
+    ///   - context: The context of the request: that of the flight, or of a request that a loader made itself.
+    func send(_ request: HTTPRequest, _ exchange: Exchange, in context: CallContext) async throws -> HTTPResponse {
+        if let body = request.body, !body.isResolved || body.isStreamed { exchange.watch(body) }
+        let request = request.body?.isResolved == false ? try await resolved(request, exchange) : request
         let sent = try demanding(request, context)
-        let collector = begin(request, hop, context)
+        let collector = begin(request, exchange, context)
         defer {
             collector.end()
-            hop.exchange.setPartialResponse(nil)
+            exchange.flight.setPartialResponse(nil)
         }
         do {
             let response: HTTPResponse
             do {
-                try await (context.transport?.controlled ?? controlled).send(sent, under: hop) { try await collector.receive($0) }
+                try await (context.transport?.controlled ?? controlled).send(sent, under: exchange) { try await collector.receive($0) }
                 response = try collector.finish()
             } catch {
                 guard let redirect = collector.redirect(cutBy: error) else { throw error }
                 response = redirect
             }
-            if !request.method.isSafe, !context.isSide, response.mayFollowAction { hop.exchange.noteAction() }
+            if !request.method.isSafe, !context.isSide, response.mayFollowAction { exchange.flight.noteAction() }
             return response
         } catch {
             let failure = collector.refusal ?? Self.failure(error, of: request, in: context, after: collector.response)
             if !request.method.isSafe, !context.isSide, (failure as? NessError)?.mayHaveReachedServer != false {
-                hop.exchange.noteAction()
+                exchange.flight.noteAction()
             }
             throw failure
         }
     }
 
     /// Runs the closures that make the parts of a request's body.
-    private func resolved(_ request: HTTPRequest, _ hop: Hop) async throws -> HTTPRequest {
+    private func resolved(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPRequest {
         var request = request
         request.body = try await request.body?.resolved()
-        if let body = request.body { hop.watch(body) }
+        if let body = request.body { exchange.watch(body) }
         return request
     }
 
     /// Starts to collect the response, and reports the start.
     @inline(never)
-    private func begin(_ request: HTTPRequest, _ hop: Hop, _ context: CallContext) -> ResponseCollector {
-        let collector = ResponseCollector(request, of: hop, in: context, maximumBytes: maximumBytes(of: request))
-        hop.exchange.setPartialResponse(collector)
-        hop.report(.began)
-        if let length = request.body?.length { hop.report(.sent(0, of: length)) }
+    private func begin(_ request: HTTPRequest, _ exchange: Exchange, _ context: CallContext) -> ResponseCollector {
+        let collector = ResponseCollector(request, of: exchange, in: context, maximumBytes: maximumBytes(of: request))
+        exchange.flight.setPartialResponse(collector)
+        exchange.report(.began)
+        if let length = request.body?.length { exchange.report(.sent(0, of: length)) }
         return collector
     }
 
@@ -136,7 +136,7 @@ final class Wire: Sendable {
         case let error as ReceiverFellBehind:
             context.error(.fileSystem, error.description, response: response, underlying: error)
         case is any ExchangeInterruption:
-            context.error(.malformedResponse, "the exchange was abandoned: \(error)", response: response, underlying: error)
+            context.error(.malformedResponse, "the flight was abandoned: \(error)", response: response, underlying: error)
         default: error
         }
     }

@@ -14,12 +14,12 @@ final class Call: Sendable {
     struct State: Sendable {
         /// The task that makes the attempts; `nil` before the start.
         fileprivate var task: Task<Void, Never>?
-        /// The call as a member of the exchange that it takes part in; `nil` between exchanges.
-        fileprivate(set) var member: Exchange.Member?
+        /// The call as a member of the flight that it takes part in; `nil` between flights.
+        fileprivate(set) var member: Flight.Member?
         fileprivate var owner: (any CallOwner)?
         fileprivate(set) var hasEnded = false
         fileprivate var unregister: (@Sendable () -> Void)?
-        /// The source of the current exchange's partial response.
+        /// The source of the current flight's partial response.
         fileprivate var partial: (any PartialResponse)?
 
         var deadlineTimer: StartedTimer?
@@ -134,7 +134,7 @@ final class Call: Sendable {
         startDeadline(after: deadline)
     }
 
-    /// Cancels the task, which runs an exchange without members.
+    /// Cancels the task, which runs a flight without members.
     func cancelTask() {
         state.withLock { $0.task }?.cancel()
     }
@@ -180,9 +180,9 @@ final class Call: Sendable {
     /// The references that a call holds until its end. They are released outside its lock.
     private struct Held {
         let owner: (any CallOwner)?
-        /// The task to cancel; `nil` if it runs an exchange that others may have joined. The last of them to leave cancels it.
+        /// The task to cancel; `nil` if it runs a flight that others may have joined. The last of them to leave cancels it.
         let task: Task<Void, Never>?
-        let member: Exchange.Member?
+        let member: Flight.Member?
         let deadlineTimer: StartedTimer?
         let unregister: (@Sendable () -> Void)?
         let partial: (any PartialResponse)?
@@ -249,11 +249,11 @@ final class Call: Sendable {
         observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
     }
 
-    // MARK: the exchange
+    // MARK: the flight
 
-    /// Notes the exchange that the call takes part in.
-    /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the exchange.
-    func enter(_ member: Exchange.Member) throws {
+    /// Notes the flight that the call takes part in.
+    /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the flight.
+    func enter(_ member: Flight.Member) throws {
         try state.withLock { state in
             if state.hasEnded { throw CancellationError() }
             if state.pause.waiter != nil { throw Paused() }
@@ -261,9 +261,9 @@ final class Call: Sendable {
         }
     }
 
-    /// Notes that the exchange has ended, or that the call has left it.
+    /// Notes that the flight has ended, or that the call has left it.
     /// - Throws: `CancellationError` if the call has ended.
-    func leaveExchange() throws {
+    func leaveFlight() throws {
         let hasEnded = state.withLock { state in
             state.member = nil
             if state.hasEnded { state.task = nil }
@@ -272,7 +272,7 @@ final class Call: Sendable {
         if hasEnded { throw CancellationError() }
     }
 
-    /// Sets the source of the partial response while an exchange runs for this call; `nil` once the exchange has ended.
+    /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) {
         // The previous source is released outside the lock.
         _ = state.withLock { state in

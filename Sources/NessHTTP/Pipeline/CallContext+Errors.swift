@@ -33,7 +33,7 @@ extension CallContext {
     ///
     /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a loader of the
     /// application threw, or that belongs to another call, passes unchanged.
-    /// - Parameter other: The request of a shared exchange, whose errors become this caller's; `nil` for none.
+    /// - Parameter other: The request of a shared flight, whose errors become this caller's; `nil` for none.
     func explain(_ error: any Error, of other: HTTPRequest? = nil) -> any Error {
         switch error {
         case let error as NessError:
@@ -67,7 +67,7 @@ extension CallContext {
 
     private static let mayHaveActed = "; the server may have acted on the request"
 
-    /// Returns a response as the response to this request. Another caller may have started the exchange.
+    /// Returns a response as the response to this request. Another caller may have started the flight.
     /// - Parameters:
     ///   - response: The response.
     ///   - sent: The request that was sent for several callers, and this caller's equal request. If no step has changed the sent request,

@@ -1,6 +1,6 @@
 import NessPromise
 
-/// The pause of a call: a download whose exchange has ended, and which waits to be resumed.
+/// The pause of a call: a download whose flight has ended, and which waits to be resumed.
 struct CallPause: Sendable {
     /// The wait of the call's task; `nil` while the call is not paused.
     fileprivate(set) var waiter: Waiter?
@@ -18,7 +18,7 @@ struct CallPause: Sendable {
 }
 
 extension Call {
-    /// The error of an exchange that the call left because it was paused.
+    /// The error of a flight that the call left because it was paused.
     struct Paused: Error {}
 
     /// True while the call is paused.
@@ -27,10 +27,10 @@ extension Call {
     /// True if the call was paused at some time.
     var hasBeenPaused: Bool { state.withLock { $0.pause.hasBeen } }
 
-    /// Pauses the call: it leaves its exchange, and its attempt waits. The time of the pause does not count for the deadline.
+    /// Pauses the call: it leaves its flight, and its attempt waits. The time of the pause does not count for the deadline.
     func pause() {
         let now = clock.elapsed()
-        let paused: (member: Exchange.Member?, sleep: Task<Void, any Error>?, deadline: StartedTimer?)? = state.withLock { state in
+        let paused: (member: Flight.Member?, sleep: Task<Void, any Error>?, deadline: StartedTimer?)? = state.withLock { state in
             guard state.pause.waiter == nil, !state.hasEnded else { return nil }
             state.pause.waiter = Waiter {}
             (state.pause.isNew, state.pause.hasBeen) = (true, true)
@@ -45,7 +45,7 @@ extension Call {
         paused.member?.leave(becauseOf: Paused())
     }
 
-    /// Resumes the call: its attempt continues, with a separate exchange or with one that it joins.
+    /// Resumes the call: its attempt continues, with a separate flight or with one that it joins.
     func resume() {
         let (waiter, timeLeft) = state.withLock { ($0.pause.waiter.take(), $0.pause.timeLeft.take()) }
         guard let waiter else { return }

@@ -74,7 +74,7 @@ extension Pipeline {
 }
 
 extension Authentication {
-    func isAsked(about response: HTTPResponse) -> Bool {
+    func isRejection(_ response: HTTPResponse) -> Bool {
         response.statusCode == 401 || (response.statusCode == 403 && refreshesOnForbidden)
     }
 }

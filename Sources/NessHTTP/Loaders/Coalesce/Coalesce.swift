@@ -2,12 +2,12 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// Finds the exchange that a request may share, as the manager's `DuplicatedHandler` decides.
+/// Finds the flight that a request may share, as the manager's `DuplicatedHandler` decides.
 ///
-/// A read that starts after a write to the same URL has completed never joins an exchange that started before the write completed. It could
+/// A read that starts after a write to the same URL has completed never joins a flight that started before the write completed. It could
 /// get the state from before the write.
 final class Coalesce: Sendable {
-    private let exchanges = Lock(ExchangeTable())
+    private let flights = Lock(FlightTable())
     private let ignoredHeaders: Set<String>
     /// Returns the manager's current handler; `nil` to share GET, HEAD and OPTIONS.
     private let handler: @Sendable () -> (any DuplicatedHandler)?
@@ -18,14 +18,14 @@ final class Coalesce: Sendable {
         self.handler = handler
     }
 
-    /// The way in which a request gets its exchange.
+    /// The way in which a request gets its flight.
     struct Decision: Sendable {
-        /// The exchange in flight that the request joins; `nil` to start one.
-        var joined: Exchange?
-        /// The identity of a new exchange; `nil` for one that no other request may join.
+        /// The running flight that the request joins; `nil` to start one.
+        var joined: Flight?
+        /// The identity of a new flight; `nil` for one that no other request may join.
         var identity: RequestIdentity?
-        /// The exchange in flight that a new one replaces.
-        var replaced: Exchange?
+        /// The running flight that a new one replaces.
+        var replaced: Flight?
         /// The reason of the errors with which callers are excluded; `nil` to exclude no caller.
         var exclusion: String?
         /// Receives the outcome in place of the caller, who is excluded like the others.
@@ -35,18 +35,18 @@ final class Coalesce: Sendable {
     @inline(never)
     func closeReads(after request: HTTPRequest) {
         let target = ExactText(request.normalizedURL)
-        exchanges.withLock { $0.closeReads(of: target) }
+        flights.withLock { $0.closeReads(of: target) }
     }
 
-    func reset() { exchanges.withLock { $0 = ExchangeTable() } }
+    func reset() { flights.withLock { $0 = FlightTable() } }
 
-    func remove(_ exchange: Exchange) {
-        if exchange.identity != nil { exchanges.withLock { $0.remove(exchange) } }
+    func remove(_ flight: Flight) {
+        if flight.identity != nil { flights.withLock { $0.remove(flight) } }
     }
 
-    /// Adds an exchange, unless no other request may join it. Returns false if another caller was faster.
-    func insert(_ exchange: Exchange, replacing old: Exchange?) -> Bool {
-        exchange.identity == nil || exchanges.withLock { $0.insert(exchange, replacing: old) }
+    /// Adds a flight, unless no other request may join it. Returns false if another caller was faster.
+    func insert(_ flight: Flight, replacing old: Flight?) -> Bool {
+        flight.identity == nil || flights.withLock { $0.insert(flight, replacing: old) }
     }
 
     /// Decides what a request does.
@@ -60,20 +60,20 @@ final class Coalesce: Sendable {
         guard let handler = chosen ?? (isMerged ? DefaultDuplicatedHandler.keepAllCompletion : nil),
             let identity = RequestIdentity(request, in: context, ignoring: ignoredHeaders)
         else { return Decision() }
-        guard let exchange = exchanges.withLock({ $0.running(identity) }) else { return Decision(identity: identity) }
-        let duplicate = DuplicatedRequest(kind: context.policies.kind, request: request, callerCount: exchange.callerCount)
+        guard let flight = flights.withLock({ $0.running(identity) }) else { return Decision(identity: identity) }
+        let duplicate = DuplicatedRequest(kind: context.policies.kind, request: request, callerCount: flight.callerCount)
         let decision = handler.decide(on: duplicate)
         // Made where it is needed: a caller who joins, the most frequent case, needs none.
         var exclusion: String { "excluded by the duplicate policy \(decision.name)" }
         switch decision {
         case .requestSeparately: return Decision()
         case .ignoreCurrentCompletion: throw context.error(.duplicate, exclusion)
-        case .useBothCompletion: return Decision(joined: exchange)
-        case .useCurrentCompletion: return Decision(joined: exchange, exclusion: exclusion)
-        case .useCompletion(let completion): return Decision(joined: exchange, exclusion: exclusion, completion: completion)
-        case .dropAndRequestAgain: return Decision(identity: identity, replaced: exchange, exclusion: exclusion)
+        case .useBothCompletion: return Decision(joined: flight)
+        case .useCurrentCompletion: return Decision(joined: flight, exclusion: exclusion)
+        case .useCompletion(let completion): return Decision(joined: flight, exclusion: exclusion, completion: completion)
+        case .dropAndRequestAgain: return Decision(identity: identity, replaced: flight, exclusion: exclusion)
         case .dropAndRequestAgainWithCompletion(let completion):
-            return Decision(identity: identity, replaced: exchange, exclusion: exclusion, completion: completion)
+            return Decision(identity: identity, replaced: flight, exclusion: exclusion, completion: completion)
         }
     }
 }

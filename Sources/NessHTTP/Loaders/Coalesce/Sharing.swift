@@ -1,9 +1,9 @@
 import Foundation
 import NessPromise
 
-/// The sharing of exchanges: equal requests wait in one.
+/// The sharing of flights: equal requests wait in one.
 extension Pipeline {
-    /// Completes a request with an exchange: one that it joins, or one that it starts.
+    /// Completes a request with a flight: one that it joins, or one that it starts.
     func share(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         // Even after a failed write, because the server may have acted on it.
         defer { if !request.method.isSafe { coalesce.closeReads(after: request) } }
@@ -13,31 +13,38 @@ extension Pipeline {
             if let waiter = member.waiter {
                 do { outcome = .success(try await waiter.wait()) } catch { outcome = .failure(error) }
             } else {
-                outcome = await run(member.exchange)
+                outcome = await run(member.flight)
             }
             context.call.setPartialResponse(nil)
             if !context.isSide {
-                if !request.method.isSafe, member.exchange.mayHaveActed { context.call.noteAction(inAttempt: context.attempt) }
-                try context.call.leaveExchange()
+                if !request.method.isSafe, member.flight.mayHaveActed { context.call.noteAction(inAttempt: context.attempt) }
+                try context.call.leaveFlight()
             }
-            if let response = try Self.judge(outcome, of: member.exchange, for: request, in: context) { return response }
+            if let response = try Self.judge(outcome, of: member.flight, for: request, in: context) { return response }
         }
     }
 
-    /// Runs an exchange, and gives its members the outcome.
-    private func run(_ exchange: Exchange) async -> Result<HTTPResponse, any Error> {
+    /// Runs a flight, and gives its members the outcome.
+    private func run(_ flight: Flight) async -> Result<HTTPResponse, any Error> {
+        let policies = flight.context.policies
         let outcome: Result<HTTPResponse, any Error>
-        do { outcome = .success(try await hops(exchange.request, exchange)) } catch { outcome = .failure(error) }
-        coalesce.remove(exchange)
-        return exchange.finish(outcome)
+        do {
+            outcome = .success(
+                policies.kind == .download
+                    ? try await download(flight.request, flight) : try await redirects(flight.request, flight, policies.sink))
+        } catch {
+            outcome = .failure(error)
+        }
+        coalesce.remove(flight)
+        return flight.finish(outcome)
     }
 
-    /// Joins an exchange, or starts one.
-    /// - Returns: The caller as a member. Without a waiter, the caller has to run the exchange.
+    /// Joins a flight, or starts one.
+    /// - Returns: The caller as a member. Without a waiter, the caller has to run the flight.
     @inline(never)
-    private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> Exchange.Member {
+    private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> Flight.Member {
         while true {
-            // Again after an exchange that a caller decided to join, and that has ended: a drop may have ended both.
+            // Again after a flight that a caller decided to join, and that has ended: a drop may have ended both.
             try Task.checkCancellation()
             let decision = try coalesce.decide(request, in: context)
             // A closure that the handler gave replaces the caller, and gets a separate call.
@@ -55,10 +62,10 @@ extension Pipeline {
         }
     }
 
-    /// Returns a caller as a member of an exchange; `nil` if another caller was faster.
+    /// Returns a caller as a member of a flight; `nil` if another caller was faster.
     private func joinOrBegin(
         _ request: HTTPRequest, _ context: CallContext, _ decision: Coalesce.Decision
-    ) throws -> Exchange.Member? {
+    ) throws -> Flight.Member? {
         if let joined = decision.joined {
             guard let member = joined.join(request, in: context, excludingOthers: decision.exclusion) else { return nil }
             do { try note(member, context) } catch {
@@ -67,28 +74,28 @@ extension Pipeline {
             }
             return member
         }
-        let exchange = Exchange(request, decision.identity, in: context)
+        let flight = Flight(request, decision.identity, in: context)
         let isRunner = decision.completion == nil && !needsTask(request, context, isShared: decision.identity != nil)
-        // The caller joins before others can see the exchange. An exchange without members would be closed.
-        guard let member = exchange.join(request, in: context, isRunner: isRunner) else { return nil }
+        // The caller joins before others can see the flight. A flight without members would be closed.
+        guard let member = flight.join(request, in: context, isRunner: isRunner) else { return nil }
         do { try note(member, context) } catch {
-            exchange.discard()
+            flight.discard()
             throw error
         }
-        guard coalesce.insert(exchange, replacing: decision.replaced) else {
-            exchange.discard()
+        guard coalesce.insert(flight, replacing: decision.replaced) else {
+            flight.discard()
             return nil
         }
-        if !isRunner { exchange.start { [self] in _ = await run(exchange) } }
+        if !isRunner { flight.start { [self] in _ = await run(flight) } }
         return member
     }
 
-    /// Notes a caller's exchange, so that its end and a pause leave the exchange.
-    private func note(_ member: Exchange.Member, _ context: CallContext) throws {
+    /// Notes a caller's flight, so that its end and a pause leave the flight.
+    private func note(_ member: Flight.Member, _ context: CallContext) throws {
         if !context.isSide { try context.call.enter(member) }
     }
 
-    /// True if the exchange needs a separate task, because the caller may have to continue before the exchange ends: other callers still
+    /// True if the flight needs a separate task, because the caller may have to continue before the flight ends: other callers still
     /// wait for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
         if context.policies.kind == .download { return true }
@@ -99,18 +106,18 @@ extension Pipeline {
 
     // MARK: the outcome
 
-    /// Returns the response of an exchange as a caller sees it, or throws the caller's error. Returns `nil` if the outcome does not concern
+    /// Returns the response of a flight as a caller sees it, or throws the caller's error. Returns `nil` if the outcome does not concern
     /// this caller, who then starts again.
     @inline(never)
     private static func judge(
-        _ outcome: Result<HTTPResponse, any Error>, of exchange: Exchange, for request: HTTPRequest, in context: CallContext
+        _ outcome: Result<HTTPResponse, any Error>, of flight: Flight, for request: HTTPRequest, in context: CallContext
     ) throws -> HTTPResponse? {
         switch outcome {
-        case .success(let response): return context.shown(response, insteadOf: (exchange.request, request))
+        case .success(let response): return context.shown(response, insteadOf: (flight.request, request))
         case .failure(let error):
-            let explained = context.explain(error, of: exchange.context.request)
+            let explained = context.explain(error, of: flight.context.request)
             // A download is judged by the validators of the caller who started it. If this caller's validators accept the response, it
-            // starts a new exchange.
+            // starts a new flight.
             guard case NessError.validation(let failure) = explained, context.policies.kind == .download, let response = failure.response,
                 // A file that is not the expected one is so for every caller: equal downloads expect the same.
                 !(failure.underlying is FileMismatch)
@@ -128,10 +135,10 @@ extension Pipeline {
         return Call(.success(context.request), CallPolicies(choices), clock: clock)
     }
 
-    /// Has a completion get the outcome of an exchange. Like a caller's promise, its call is dropped by `dropAllRequests()`, a reset and a
-    /// shutdown: nothing else would end an exchange without other callers.
+    /// Has a completion get the outcome of a flight. Like a caller's promise, its call is dropped by `dropAllRequests()`, a reset and a
+    /// shutdown: nothing else would end a flight without other callers.
     private func deliver(
-        _ member: Exchange.Member, of call: Call, to completion: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Void
+        _ member: Flight.Member, of call: Call, to completion: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Void
     ) {
         call.start(for: nil, in: running) { [running] call in
             do {

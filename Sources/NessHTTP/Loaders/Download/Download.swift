@@ -2,11 +2,11 @@ import Foundation
 
 /// Writes a download's body to a partial file, resumes an earlier attempt, and gives the complete file its final name (RFC 9110, 14).
 ///
-/// Equal downloads share one exchange, and with it one file. Each range is redirected separately.
+/// Equal downloads share one flight, and with it one file. Each range is redirected separately.
 extension Pipeline {
-    func download(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
-        let context = exchange.context
-        guard let target = context.policies.download else { return try await redirects(request, exchange, context.policies.sink) }
+    func download(_ request: HTTPRequest, _ flight: Flight) async throws -> HTTPResponse {
+        let context = flight.context
+        guard let target = context.policies.download else { return try await redirects(request, flight, context.policies.sink) }
         try check(request, target, in: context)
         // Ranges are defined for GET alone (RFC 9110, 14.2). What must not be repeated is sent once, as a whole.
         let isResumable = request.method == .get && request.body == nil && request.isIdempotent
@@ -22,14 +22,14 @@ extension Pipeline {
                 // Another method is sent for its effect.
                 if request.method == .get, let saved = await target.savedAsExpected() {
                     try Task.checkCancellation()
-                    exchange.reportSavedFile(of: saved.length)
+                    flight.reportSavedFile(of: saved.length)
                     return HTTPResponse(unchanged: saved.file, request: request)
                 }
                 let file = try await target.openPartialFile(path: path, source: source, elapsed: clock.elapsed)
                 let version = version(of: target, source)
-                exchange.reportProgress(of: file)
+                flight.reportProgress(of: file)
                 let run = DownloadRun(request, target, file, version, hash, isResumable: isResumable, in: context) { [self] in
-                    try await redirects($0, exchange, $1)
+                    try await redirects($0, flight, $1)
                 }
                 let response = try await run.run()
                 if response.file != nil { target.session.keep(response) }

@@ -5,7 +5,7 @@ extension Pipeline {
     /// Asks the control, and waits for the delay that it sets.
     /// - Returns: `nil` if another attempt follows; otherwise the outcome that is final.
     @inline(never)
-    func waitForNextAttempt(after failure: FailedOutcome, in context: CallContext) async throws -> FailedOutcome? {
+    func waitForNextAttempt(after failure: Unaccepted, in context: CallContext) async throws -> Unaccepted? {
         guard let failed = failure.attempt else { return failure }
         guard let delay = await delay(after: failed, in: context) else { return failure }
         // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
@@ -48,7 +48,7 @@ extension Pipeline {
 }
 
 /// An attempt that did not succeed. It is a class to keep the frame of the waiting task small.
-final class FailedOutcome: Error {
+final class Unaccepted: Error {
     /// The error, or a response that suggests a retry.
     private let outcome: Result<HTTPResponse, any Error>
     /// The attempt as retry controls see it; `nil` if another attempt cannot change the outcome.
@@ -67,20 +67,20 @@ final class FailedOutcome: Error {
     }
 
     /// Returns this outcome with a further reason in the text of its error.
-    func adding(_ reason: String) -> FailedOutcome {
+    func adding(_ reason: String) -> Unaccepted {
         guard case .failure(let error as NessError) = outcome else { return self }
         var context = error.context
         context.reason += "; \(reason)"
-        return FailedOutcome(.failure(NessError(error.kind, context)), attempt)
+        return Unaccepted(.failure(NessError(error.kind, context)), attempt)
     }
 }
 
 extension Pipeline {
-    /// Judges the outcome of an attempt by the caller's validators.
+    /// Evaluates the outcome of an attempt with the caller's validators.
     @inline(never)
-    func judged(
+    func evaluated(
         _ outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest, in context: CallContext, since start: Duration
-    ) -> Result<HTTPResponse, FailedOutcome> {
+    ) -> Result<HTTPResponse, Unaccepted> {
         var outcome = outcome
         let response: HTTPResponse?
         switch outcome {
@@ -103,7 +103,7 @@ extension Pipeline {
         }
         var attempt = FailedAttempt(request, in: context, outcome, response, since: start)
         attempt?.retryAfter = response?.retryAfter
-        return .failure(FailedOutcome(outcome, attempt))
+        return .failure(Unaccepted(outcome, attempt))
     }
 }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// Tests that callers who share an exchange keep their own secrets, time limits and validators.
+/// Tests that callers who share a flight keep their own secrets, time limits and validators.
 @Suite(.inTurn(.withoutSockets)) struct SharedExchangeTests {
     @Test("a caller's error names its own request, and hides that caller's secrets")
     func ownSecrets() async throws {
@@ -29,7 +29,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a transport error of a shared exchange hides each caller's secrets, and counts that caller's attempts")
+    @Test("a transport error of a shared flight hides each caller's secrets, and counts that caller's attempts")
     func ownSecretsOfTheWire() async throws {
         let gate = TestGate(), handler = CountingHandler()
         let rig = Rig { $0.duplicatedHandler = handler }
@@ -74,22 +74,22 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a caller who joins several exchanges in flight, such as those of segments, leaves after its own idle timeout")
+    @Test("a caller who joins several exchanges, such as those of segments, leaves after its own idle timeout")
     func ownTimeoutOfSegments() async throws {
         let manual = ManualClock(), clock = PipelineClock(manual)
         let patient = HTTPRequest(url: try url("https://mock.test/x"), timeout: .seconds(100))
         var hasty = patient
         hasty.timeout = .seconds(5)
-        let exchange = Exchange(patient, in: Self.context(patient, clock))
-        let first = try #require(exchange.join(patient, in: Self.context(patient, clock)))
+        let flight = Flight(patient, in: Self.context(patient, clock))
+        let first = try #require(flight.join(patient, in: Self.context(patient, clock)))
         let hosts = Limiter<ParsedURL.Origin>(limit: 1)
-        let segments = (0..<3).map { _ in Hop(exchange, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
+        let segments = (0..<3).map { _ in Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
         for segment in segments { try segment.begin(nil) }
         segments[2].finish()
-        let second = try #require(exchange.join(hasty, in: Self.context(hasty, clock)))
+        let second = try #require(flight.join(hasty, in: Self.context(hasty, clock)))
         manual.advance(by: .seconds(5))
         await #expect(throws: NessError.self) { _ = try await second.waiter?.wait() }
-        #expect(exchange.callerCount == 1)
+        #expect(flight.callerCount == 1)
         first.leave()
         for segment in segments { segment.finish() }
     }
@@ -100,30 +100,30 @@ import Testing
         CallContext(Call(.success(request), CallPolicies(), clock: clock))
     }
 
-    /// An exchange that one caller has joined, and what makes requests equal to its own.
-    private static func exchange(_ path: String, user: Int = 0) throws -> (Exchange, RequestIdentity) {
+    /// A flight that one caller has joined, and what makes requests equal to its own.
+    private static func flight(_ path: String, user: Int = 0) throws -> (Flight, RequestIdentity) {
         let request = HTTPRequest(url: try url("https://mock.test/\(path)"), headers: ["X-User": "\(user)"])
         let context = context(request)
         let identity = try #require(RequestIdentity(request, in: context, ignoring: []))
-        let exchange = Exchange(request, identity, in: context)
-        _ = exchange.join(request, in: context)
-        return (exchange, identity)
+        let flight = Flight(request, identity, in: context)
+        _ = flight.join(request, in: context)
+        return (flight, identity)
     }
 
     @Test("a write closes the reads of its target that started before, however many writes follow")
     func closedReads() throws {
-        var table = ExchangeTable()
-        let (before, identity) = try Self.exchange("x")
-        let (other, otherIdentity) = try Self.exchange("y")
-        func insert(_ exchange: Exchange) {
-            let isInserted = table.insert(exchange, replacing: nil)
+        var table = FlightTable()
+        let (before, identity) = try Self.flight("x")
+        let (other, otherIdentity) = try Self.flight("y")
+        func insert(_ flight: Flight) {
+            let isInserted = table.insert(flight, replacing: nil)
             #expect(isInserted)
         }
         insert(before)
         insert(other)
         table.closeReads(of: ExactText("https://mock.test/x"))
         #expect(table.running(identity) == nil && table.running(otherIdentity) === other)
-        let (after, _) = try Self.exchange("x")
+        let (after, _) = try Self.flight("x")
         insert(after)
         #expect(table.writeCount == 1)
         for number in 0..<1_000 { table.closeReads(of: ExactText("https://mock.test/\(number)")) }
@@ -137,20 +137,20 @@ import Testing
         table.remove(other)
         insert(before)
         #expect(table.running(identity) === before)
-        for exchange in [before, after, other] { exchange.discard() }
+        for flight in [before, after, other] { flight.discard() }
     }
 
-    @Test("an exchange is found among others for its URL, and all callers of one can be excluded")
+    @Test("a flight is found among others for its URL, and all callers of one can be excluded")
     func many() throws {
-        var table = ExchangeTable()
-        let exchanges = try (0..<500).map { try Self.exchange("x", user: $0) }
-        for (exchange, _) in exchanges { _ = table.insert(exchange, replacing: nil) }
-        let running = table.running(exchanges[499].1)
-        #expect(running === exchanges[499].0)
-        for (exchange, _) in exchanges { table.remove(exchange) }
-        for (exchange, _) in exchanges { exchange.discard() }
+        var table = FlightTable()
+        let flights = try (0..<500).map { try Self.flight("x", user: $0) }
+        for (flight, _) in flights { _ = table.insert(flight, replacing: nil) }
+        let running = table.running(flights[499].1)
+        #expect(running === flights[499].0)
+        for (flight, _) in flights { table.remove(flight) }
+        for (flight, _) in flights { flight.discard() }
 
-        let (shared, _) = try Self.exchange("x")
+        let (shared, _) = try Self.flight("x")
         let request = shared.request
         for _ in 0..<500 { _ = shared.join(request, in: Self.context(request)) }
         #expect(shared.callerCount == 501)
@@ -200,7 +200,7 @@ import Testing
         @TaskLocal static var name = "none"
     }
 
-    @Test("a shared exchange runs with the task-local values of the caller who started it")
+    @Test("a shared flight runs with the task-local values of the caller who started it")
     func taskLocals() async throws {
         let seen = Log<String>()
         let ness = Ness {
@@ -214,31 +214,31 @@ import Testing
         #expect(seen.entries == ["caller"])
     }
 
-    @Test("a caller who leaves a shared exchange gets no more events, and is released")
+    @Test("a caller who leaves a shared flight gets no more events, and is released")
     func leaving() async throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let exchange = Exchange(request, in: Self.context(request))
+        let flight = Flight(request, in: Self.context(request))
         let leaving = Self.context(request), staying = Self.context(request)
-        let first = try #require(exchange.join(request, in: leaving))
-        let second = try #require(exchange.join(request, in: staying, excludingOthers: "excluded"))
+        let first = try #require(flight.join(request, in: leaving))
+        let second = try #require(flight.join(request, in: staying, excludingOthers: "excluded"))
         let excluded = await #expect(throws: NessError.self) { _ = try await first.waiter?.wait() }
         #expect(excluded?.kind == .duplicate)
-        exchange.report(.began)
+        flight.report(.began)
         #expect(leaving.call.attempts == 0)
         #expect(staying.call.attempts == 1)
-        #expect(exchange.callerCount == 1)
+        #expect(flight.callerCount == 1)
         // A caller whose task is canceled leaves, too.
         await withTaskGroup(of: Void.self) { group in
             group.cancelAll()
             group.addTask { _ = try? await second.waiter?.wait() }
         }
-        #expect(exchange.callerCount == 0 && !exchange.isOpen)
+        #expect(flight.callerCount == 0 && !flight.isOpen)
     }
 
-    @Test("a caller who joins an exchange just before its end gets its response; one that all callers have left accepts nobody")
+    @Test("a caller who joins a flight just before its end gets its response; one that all callers have left accepts nobody")
     func joiningAtTheEnd() async throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let ended = Exchange(request, in: Self.context(request))
+        let ended = Flight(request, in: Self.context(request))
         let first = try #require(ended.join(request, in: Self.context(request)))
         ended.report(.began)
         ended.finish(.success(HTTPResponse(statusCode: 204, request: request)))
@@ -248,17 +248,17 @@ import Testing
         #expect(try await ended.join(request, in: late)?.waiter?.wait().statusCode == 204)
         #expect(late.call.attempts == 1, "it knows what happened before it joined")
 
-        let left = Exchange(request, in: Self.context(request))
+        let left = Flight(request, in: Self.context(request))
         _ = try #require(left.join(request, in: Self.context(request)))
         left.excludeMembers(becauseOf: "excluded")
         #expect(left.join(request, in: Self.context(request)) == nil, "it was left by all")
     }
 
-    @Test("a caller who leaves an exchange ends its own wait, even if a loader keeps its task from being canceled")
+    @Test("a caller who leaves a flight ends its own wait, even if a loader keeps its task from being canceled")
     func leavingEndsTheWait() throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let exchange = Exchange(request, in: Self.context(request))
-        let members = try (0..<2).map { _ in try #require(exchange.join(request, in: Self.context(request))) }
+        let flight = Flight(request, in: Self.context(request))
+        let members = try (0..<2).map { _ in try #require(flight.join(request, in: Self.context(request))) }
         for member in members {
             member.leave()
             #expect(member.waiter?.hasEnded == true)
@@ -268,35 +268,35 @@ import Testing
     @Test("of several callers who each exclude the others, the last to join stays")
     func excludingOneAnother() throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let exchange = Exchange(request, in: Self.context(request))
+        let flight = Flight(request, in: Self.context(request))
         let members = try (0..<3).map { _ in
-            try #require(exchange.join(request, in: Self.context(request), excludingOthers: "excluded"))
+            try #require(flight.join(request, in: Self.context(request), excludingOthers: "excluded"))
         }
         #expect(members.map { $0.waiter?.hasEnded } == [true, true, false])
-        #expect(exchange.isOpen && exchange.callerCount == 1)
+        #expect(flight.isOpen && flight.callerCount == 1)
     }
 
-    @Test("an exchange that its last caller has left has no other outcome than the error of that caller")
+    @Test("a flight that its last caller has left has no other outcome than the error of that caller")
     func theErrorOfTheStop() throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let exchange = Exchange(request, in: Self.context(request))
-        let member = try #require(exchange.join(request, in: Self.context(request), isRunner: true))
+        let flight = Flight(request, in: Self.context(request))
+        let member = try #require(flight.join(request, in: Self.context(request), isRunner: true))
         member.leave(becauseOf: TransportError.tls)
-        // The task that runs the exchange may notice the stop in any step.
-        #expect(exchange.judgeIdleness(since: .zero, at: .seconds(1_000_000), hasHead: false) == nil)
-        let outcome = exchange.finish(.failure(CancellationError()))
+        // The task that runs the flight may notice the stop in any step.
+        #expect(flight.checkIdleness(since: .zero, at: .seconds(1_000_000), hasHead: false) == nil)
+        let outcome = flight.finish(.failure(CancellationError()))
         #expect(throws: TransportError.self) { try outcome.get() }
     }
 
-    @Test("an exchange that does not start, because another caller was faster, is released with its caller")
+    @Test("a flight that does not start, because another caller was faster, is released with its caller")
     func discarded() async throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        weak var released: Exchange?
+        weak var released: Flight?
         do {
-            let exchange = Exchange(request, in: Self.context(request))
-            released = exchange
-            #expect(exchange.join(request, in: Self.context(request)) != nil, "it takes a caller")
-            exchange.discard()
+            let flight = Flight(request, in: Self.context(request))
+            released = flight
+            #expect(flight.join(request, in: Self.context(request)) != nil, "it takes a caller")
+            flight.discard()
         }
         #expect(released == nil)
     }

@@ -1,11 +1,11 @@
 import Foundation
 import NessLock
 
-/// One request of an exchange on the wire: its slots in the limits, its idle timer, and the transport's hold on it.
+/// One request and its response on the wire (RFC 9110): its slots in the limits, its idle timer, and the transport's hold on it.
 ///
 /// The timer notes the time of the last byte in either direction, and stops the request when that was too long ago. The time in which a
 /// slow reader holds the server back does not count. The next check is at the time when the timeout would pass if no byte moved until then.
-final class Hop: Sendable {
+final class Exchange: Sendable {
     /// The state of a request on the wire.
     struct State: Sendable {
         /// The time of the last event on the wire.
@@ -19,14 +19,14 @@ final class Hop: Sendable {
         fileprivate var isWaiting = false
         fileprivate var hasFinished = false
         /// The number of checks that have started.
-        fileprivate var lookCount = 0
+        fileprivate var checkCount = 0
         fileprivate var timer: (number: Int, timer: StartedTimer)?
         /// Ends the request. `nil` while nothing runs that could be ended.
         fileprivate var end: (@Sendable (any Error) -> Void)?
         /// The error with which the request was stopped.
         fileprivate var stopError: (any Error)?
         /// True while code of the application runs, which may ignore a cancellation.
-        fileprivate var isForeign = false
+        fileprivate var runsApplicationCode = false
         /// The number of uses of the slots: requests and connections, which may outlive a caller.
         fileprivate var users = 1
         /// The slot of the host, and the one among all requests; `nil` for a request that bypasses the limit.
@@ -36,7 +36,7 @@ final class Hop: Sendable {
         fileprivate var permit: CircuitPermit?
     }
 
-    let exchange: Exchange
+    let flight: Flight
     /// Takes the response's body as it arrives; `nil` to collect the body in memory.
     let sink: (any BodySink)?
     /// The number of bytes in the bodies of the redirects that led to the request. They count for the limit.
@@ -48,11 +48,11 @@ final class Hop: Sendable {
     private let state = Lock(State())
 
     init(
-        _ exchange: Exchange, sink: (any BodySink)?, bytesBefore: Int, jar: CookieJar?, _ hosts: Limiter<ParsedURL.Origin>,
+        _ flight: Flight, sink: (any BodySink)?, bytesBefore: Int, jar: CookieJar?, _ hosts: Limiter<ParsedURL.Origin>,
         _ total: Limiter<Int>?,
         _ clock: PipelineClock
     ) {
-        self.exchange = exchange
+        self.flight = flight
         self.sink = sink
         self.bytesBefore = bytesBefore
         self.jar = jar
@@ -60,7 +60,7 @@ final class Hop: Sendable {
         self.clock = clock
     }
 
-    /// Takes a slot of the host. The hop gives it back when it has ended and no connection uses it.
+    /// Takes a slot of the host. The exchange gives it back when it has ended and no connection uses it.
     /// - Returns: The wait for the slot; `nil` if one was free, or if the request bypasses the limits.
     @inline(never)
     func waitForHostSlot(_ request: HTTPRequest) -> Waiter? {
@@ -87,7 +87,7 @@ final class Hop: Sendable {
     func begin(_ permit: CircuitPermit?) throws {
         let now = clock.elapsed()
         state.withLock { ($0.permit, $0.lastActivity) = (permit, now) }
-        try exchange.add(self)
+        try flight.add(self)
         checkIdleness(at: now)
         if let error = state.withLock({ $0.stopError }) { throw error }
     }
@@ -107,7 +107,7 @@ final class Hop: Sendable {
 
     /// Ends the watch, because the request has ended. The slots become free when no connection uses them.
     func finish() {
-        exchange.remove(self)
+        flight.remove(self)
         // The closure is released outside the lock.
         let (timer, _, _) = state.withLock { state in
             defer { (state.timer, state.hasFinished, state.end, state.body) = (nil, true, nil, nil) }
@@ -120,10 +120,10 @@ final class Hop: Sendable {
     /// Reports to the circuit breaker, if there is one.
     func reportToBreaker(_ outcome: CircuitBreaker.Outcome) { state.withLock { $0.permit }?.end(outcome) }
 
-    /// Reports an error to the circuit breaker, and returns the error as the exchange's first caller sees it.
+    /// Reports an error to the circuit breaker, and returns the error as the flight's first caller sees it.
     @inline(never)
     func explain(_ error: any Error) -> any Error {
-        let explained = exchange.context.explain(error)
+        let explained = flight.context.explain(error)
         reportToBreaker((explained as? NessError)?.isTransient == true ? .failed : .unknown)
         return explained
     }
@@ -133,7 +133,7 @@ final class Hop: Sendable {
     /// Notes the body that is about to be sent, and that its bytes may have to be waited for.
     func watch(_ body: HTTPBody) { state.withLock { $0.body = body } }
 
-    /// Passes an event on to the exchange.
+    /// Passes an event on to the flight.
     func report(_ event: ExchangeEvent) {
         switch event {
         // No byte moves yet. The timeout runs from `begin`, even if a test advances its clock before this event.
@@ -146,11 +146,11 @@ final class Hop: Sendable {
             touch(hasHead: true)
             jar?.store(from: head.headers, url: head.request.url)
             // From now on another timeout may apply.
-            if exchange.hasTimeoutToHead { checkIdleness() }
+            if flight.hasTimeoutToHead { checkIdleness() }
             // For a download or a stream, the head decides. The end of the body may be hours away.
             if sink != nil, head.statusCode < 500 { reportToBreaker(.worked) }
         }
-        exchange.report(event)
+        flight.report(event)
     }
 
     /// Notes that bytes have moved.
@@ -170,26 +170,26 @@ final class Hop: Sendable {
     }
 }
 
-extension Hop: TimerTarget {
+extension Exchange: TimerTarget {
     func timerDidFire() { checkIdleness() }
 }
 
-extension Hop: ExchangeHop {
+extension Exchange: WireExchange {
     func checkIdleness() { checkIdleness(at: clock.elapsed()) }
 
     /// Stops the request if it has been idle for too long, and otherwise starts a timer for the next check. Checks may run concurrently.
     private func checkIdleness(at now: Duration) {
         let (last, hasHead, number): (Duration, Bool, Int?) = state.withLock { state in
-            state.lookCount += 1
+            state.checkCount += 1
             return (
-                state.isHeldBack || state.isWaiting ? now : state.lastActivity, state.hasHead, state.hasFinished ? nil : state.lookCount
+                state.isHeldBack || state.isWaiting ? now : state.lastActivity, state.hasHead, state.hasFinished ? nil : state.checkCount
             )
         }
         guard let number else { return }
-        switch exchange.judgeIdleness(since: last, at: now, hasHead: hasHead) {
+        switch flight.checkIdleness(since: last, at: now, hasHead: hasHead) {
         case .tooLong(let timeout):
             let isAwaited = state.withLock { $0.body }?.isAwaited ?? false
-            stop(exchange.context.idleError(after: timeout, bodyIsAwaited: isAwaited, response: exchange.response))
+            stop(flight.context.idleError(after: timeout, bodyIsAwaited: isAwaited, response: flight.response))
         case .again(let time): startTimer(after: time - now, number)
         case nil: break
         }
@@ -207,31 +207,31 @@ extension Hop: ExchangeHop {
     }
 
     func stop(_ error: any Error) {
-        let (end, isForeign): ((@Sendable (any Error) -> Void)?, Bool) = state.withLock { state in
+        let (end, runsApplicationCode): ((@Sendable (any Error) -> Void)?, Bool) = state.withLock { state in
             if state.hasFinished || state.stopError != nil { return (nil, false) }
             state.stopError = error
-            return (state.end, state.isForeign)
+            return (state.end, state.runsApplicationCode)
         }
         end?(error)
-        guard isForeign else { return }
+        guard runsApplicationCode else { return }
         reportToBreaker((error as? NessError)?.isTransient == true ? .failed : .unknown)
-        exchange.abandon(error)
+        flight.abandon(error)
     }
 
-    /// Notes that code of the application starts, which may ignore a cancellation: a stop then ends the exchange without it.
+    /// Notes that code of the application starts, which may ignore a cancellation: a stop then ends the flight without it.
     /// - Throws: The error with which the request was stopped.
-    func beginForeignCode() throws {
+    func beginApplicationCode() throws {
         try state.withLock { state in
             if let error = state.stopError { throw error }
-            state.isForeign = true
+            state.runsApplicationCode = true
         }
     }
 }
 
-extension Hop: ExchangeControl {
+extension Exchange: ExchangeControl {
     var streamsResponse: Bool { sink != nil }
-    var attempt: Int { exchange.context.attempt }
-    var baseURL: URL? { exchange.context.policies.environment.baseURL }
+    var attempt: Int { flight.context.attempt }
+    var baseURL: URL? { flight.context.policies.environment.baseURL }
 
     func occupySlot() -> Bool {
         state.withLock { state in
@@ -261,7 +261,7 @@ extension Hop: ExchangeControl {
             return (state.host, state.total)
         }
         leave(host, total)
-        exchange.report(.waitsForNetwork)
+        flight.report(.waitsForNetwork)
     }
 
     func bytesDidMove() { touch() }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The redirects that an exchange follows.
-struct Redirects: Sendable {
+/// The redirects that a flight has followed.
+struct RedirectHistory: Sendable {
     private let context: CallContext
     private var count = 0
     /// The redirects so far, oldest first, each with the start of its body.

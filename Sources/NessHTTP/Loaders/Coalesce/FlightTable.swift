@@ -1,45 +1,45 @@
-/// The exchanges in flight that callers may join, by identity.
+/// The flights that callers may join, by identity.
 ///
-/// The cost of a request does not depend on the number of exchanges, not even if all are for one URL.
-struct ExchangeTable: Sendable {
+/// The cost of a request does not depend on the number of flights, not even if all are for one URL.
+struct FlightTable: Sendable {
     private struct Entry: Sendable {
-        let exchange: Exchange
+        let flight: Flight
         let isRead: Bool
-        /// The number of the exchange, counted from 1.
+        /// The number of the flight, counted from 1.
         let number: Int
     }
 
     private var entries: [RequestIdentity: Entry] = [:]
-    /// The number of exchanges so far.
+    /// The number of flights so far.
     private var count = 0
-    /// The numbers of the last exchanges before the last writes, by the hash of the writes' targets. If two targets have one hash, a read
+    /// The numbers of the last flights before the last writes, by the hash of the writes' targets. If two targets have one hash, a read
     /// may be sent without need.
     private var lastBeforeWrite: [Int: Int] = [:]
     /// The number of writes at which those are forgotten that close no read in flight.
-    private var writeLimit = ExchangeTable.leastWriteLimit
+    private var writeLimit = FlightTable.leastWriteLimit
     private static let leastWriteLimit = 16
 
     /// The number of writes that are remembered. Tests verify with it that it does not grow.
     var writeCount: Int { lastBeforeWrite.count }
 
-    /// Returns the exchange that an equal request may join.
-    func running(_ identity: RequestIdentity) -> Exchange? {
-        guard let entry = entries[identity], entry.exchange.isOpen else { return nil }
+    /// Returns the flight that an equal request may join.
+    func running(_ identity: RequestIdentity) -> Flight? {
+        guard let entry = entries[identity], entry.flight.isOpen else { return nil }
         let isClosed = entry.isRead && !lastBeforeWrite.isEmpty && entry.number <= lastBeforeWrite[identity.target.hashValue] ?? 0
-        return isClosed ? nil : entry.exchange
+        return isClosed ? nil : entry.flight
     }
 
-    /// Adds an exchange. Returns false if the exchange in flight is no longer `old`.
-    mutating func insert(_ exchange: Exchange, replacing old: Exchange?) -> Bool {
-        guard let identity = exchange.identity, running(identity) === old else { return false }
+    /// Adds a flight. Returns false if the running flight is no longer `old`.
+    mutating func insert(_ flight: Flight, replacing old: Flight?) -> Bool {
+        guard let identity = flight.identity, running(identity) === old else { return false }
         count += 1
-        entries[identity] = Entry(exchange: exchange, isRead: exchange.request.method.isSafe, number: count)
+        entries[identity] = Entry(flight: flight, isRead: flight.request.method.isSafe, number: count)
         return true
     }
 
-    /// Removes an exchange, unless another one has replaced it.
-    mutating func remove(_ exchange: Exchange) {
-        guard let identity = exchange.identity, entries[identity]?.exchange === exchange else { return }
+    /// Removes a flight, unless another one has replaced it.
+    mutating func remove(_ flight: Flight) {
+        guard let identity = flight.identity, entries[identity]?.flight === flight else { return }
         entries[identity] = nil
         if entries.isEmpty, !lastBeforeWrite.isEmpty { forgetWrites() }
     }
@@ -59,7 +59,7 @@ struct ExchangeTable: Sendable {
             oldestReads[identity.target.hashValue] = min(entry.number, oldestReads[identity.target.hashValue] ?? .max)
         }
         lastBeforeWrite = lastBeforeWrite.filter { hash, number in oldestReads[hash].map { $0 <= number } ?? false }
-        // As many writes as exchanges have to pass before the next search, so that a write costs the same however many exchanges there are.
+        // As many writes as flights have to pass before the next search, so that a write costs the same however many flights there are.
         writeLimit = max(Self.leastWriteLimit, 2 * lastBeforeWrite.count, entries.count)
     }
 }

@@ -2,23 +2,23 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// One exchange with a server, and the calls that share it as its members.
+/// What equal calls share: one request with its redirects, and the calls as its members.
 ///
 /// The task of the first caller runs it, or a separate task if the first caller may have to continue without it. Later callers wait in it.
-/// A caller who leaves ends its own wait only; the last one to leave stops the exchange. An exchange that nobody else may join, such as
+/// A caller who leaves ends its own wait only; the last one to leave stops the flight. A flight that nobody else may join, such as
 /// that of a POST, has one member.
 ///
-/// With redirects, or as a download in segments, an exchange has several requests on the wire: see `ExchangeHop`.
-final class Exchange: Sendable {
+/// With redirects, or as a download in segments, a flight has several exchanges.
+final class Flight: Sendable {
     fileprivate typealias MemberID = WaiterQueue<Member>.ID
 
     /// A caller who has joined.
     ///
-    /// `@unchecked Sendable`: the exchange's lock guards `isUpToDate`, and the rest is constant.
+    /// `@unchecked Sendable`: the flight's lock guards `isUpToDate`, and the rest is constant.
     final class Member: @unchecked Sendable {
-        let exchange: Exchange
+        let flight: Flight
         let context: CallContext
-        /// Ends when the exchange ends, or when the caller leaves it; `nil` for the caller whose task runs the exchange.
+        /// Ends when the flight ends, or when the caller leaves it; `nil` for the caller whose task runs the flight.
         let waiter: ValueWaiter<HTTPResponse>?
         fileprivate let id: MemberID
         /// The idle timeouts: until the head of the response, and from then on.
@@ -29,32 +29,32 @@ final class Exchange: Sendable {
         fileprivate var isUpToDate: Bool
 
         fileprivate init(
-            _ id: MemberID, of exchange: Exchange, _ context: CallContext, isRunner: Bool,
+            _ id: MemberID, of flight: Flight, _ context: CallContext, isRunner: Bool,
             timeouts: (toHead: Duration, toEnd: Duration), joinedAt: Duration, isUpToDate: Bool
         ) {
-            self.exchange = exchange
+            self.flight = flight
             self.context = context
-            waiter = isRunner ? nil : ValueWaiter { exchange.leave(id) }
+            waiter = isRunner ? nil : ValueWaiter { flight.leave(id) }
             self.id = id
             self.timeouts = timeouts
             self.joinedAt = joinedAt
             self.isUpToDate = isUpToDate
         }
 
-        /// True if the task of the call runs the exchange.
+        /// True if the task of the call runs the flight.
         var isRunner: Bool { waiter == nil }
 
-        /// Leaves the exchange, which ends with its last member.
+        /// Leaves the flight, which ends with its last member.
         /// - Parameter error: The error that the member's wait ends with; `nil` if it has ended.
-        func leave(becauseOf error: (any Error)? = nil) { exchange.leave(id, becauseOf: error) }
+        func leave(becauseOf error: (any Error)? = nil) { flight.leave(id, becauseOf: error) }
 
-        /// Ends the member's part in an exchange that may continue.
+        /// Ends the member's part in a flight that may continue.
         fileprivate func fail(_ error: any Error) {
             if let waiter {
                 waiter.resume(.failure(error))
             } else {
-                // The task of this caller runs the exchange. Nothing above it wants the error: see `Pipeline.needsTask`.
-                context.call.end(with: .failure(context.explain(error, of: exchange.context.request)))
+                // The task of this caller runs the flight. Nothing above it wants the error: see `Pipeline.needsTask`.
+                context.call.end(with: .failure(context.explain(error, of: flight.context.request)))
             }
         }
 
@@ -66,7 +66,7 @@ final class Exchange: Sendable {
         fileprivate func report(_ event: ExchangeEvent) { context.call.report(event, attempt: context.attempt) }
     }
 
-    /// The members of an exchange, and what has happened.
+    /// The members of a flight, and what has happened.
     struct State: Sendable {
         /// In the order in which they joined. A queue, because any of many callers may leave.
         fileprivate var members = WaiterQueue<Member>()
@@ -77,20 +77,20 @@ final class Exchange: Sendable {
         fileprivate var nextCheck: Duration?
         /// True if a caller has another idle timeout once the head has arrived.
         fileprivate var hasTimeoutToHead = false
-        /// The requests on the wire: several for a download in segments.
-        fileprivate var hops: [any ExchangeHop] = []
-        /// True once the exchange has ended or was left by all.
+        /// The exchanges: several for a download in segments.
+        fileprivate var exchanges: [any WireExchange] = []
+        /// True once the flight has ended or was left by all.
         fileprivate var hasEnded = false
-        /// True while the exchange is about to time out for all callers. A new caller may then not join, because it would share the
+        /// True while the flight is about to time out for all callers. A new caller may then not join, because it would share the
         /// failure.
         fileprivate var isTimingOut = false
-        /// The outcome, for a caller who decided to join just before it came. `nil` for an exchange that ended without callers.
+        /// The outcome, for a caller who decided to join just before it came. `nil` for a flight that ended without callers.
         fileprivate var outcome: Result<HTTPResponse, any Error>?
-        /// The exchange's own task; `nil` before its start, and if the first caller's task runs the exchange.
+        /// The flight's own task; `nil` before its start, and if the first caller's task runs the flight.
         fileprivate var task: Task<Void, Never>?
-        /// The caller whose task runs the exchange; `nil` if it has its own.
+        /// The caller whose task runs the flight; `nil` if it has its own.
         fileprivate var runner: Call?
-        /// The error with which the exchange was stopped: that of the last member that left, or of code that is abandoned. From then on it
+        /// The error with which the flight was stopped: that of the last member that left, or of code that is abandoned. From then on it
         /// is the only outcome: several steps may notice the stop, in any order.
         fileprivate var stopError: (any Error)?
         fileprivate var partial: (any PartialResponse)?
@@ -99,16 +99,16 @@ final class Exchange: Sendable {
 
     /// The request of the first caller.
     let request: HTTPRequest
-    /// The context of the first caller. Errors of the exchange name its request, and each member's error is renamed.
+    /// The context of the first caller. Errors of the flight name its request, and each member's error is renamed.
     let context: CallContext
-    /// The parts that equal requests have in common; `nil` for an exchange that no other request may join.
+    /// The parts that equal requests have in common; `nil` for a flight that no other request may join.
     let identity: RequestIdentity?
     private let clock: PipelineClock
     /// Changes the events of a download, which report its file; `nil` for any other kind.
     private let downloadEvents: DownloadEvents?
     private let state = Lock(State())
 
-    /// Makes an exchange without members.
+    /// Makes a flight without members.
     /// - Parameters:
     ///   - request: The request of the first caller.
     ///   - identity: The parts that equal requests have in common; `nil` if no other request may join.
@@ -123,7 +123,7 @@ final class Exchange: Sendable {
 
     // MARK: the start and the end
 
-    /// Runs the exchange in a separate task, with the task-local values of the first caller.
+    /// Runs the flight in a separate task, with the task-local values of the first caller.
     func start(_ operation: @escaping @Sendable () async -> Void) {
         // Under the lock, which the task takes first: a caller who leaves meanwhile finds the task, and nothing is sent after that.
         state.withLock { state in
@@ -138,8 +138,8 @@ final class Exchange: Sendable {
         }
     }
 
-    /// Ends the exchange, and gives the members the outcome.
-    /// - Returns: The outcome for the caller whose task runs the exchange: the error of the stop, if the exchange was stopped.
+    /// Ends the flight, and gives the members the outcome.
+    /// - Returns: The outcome for the caller whose task runs the flight: the error of the stop, if the flight was stopped.
     @discardableResult
     func finish(_ outcome: Result<HTTPResponse, any Error>) -> Result<HTTPResponse, any Error> {
         let (members, error, _, _, _) = state.withLock { state in
@@ -151,7 +151,7 @@ final class Exchange: Sendable {
         return error.map { .failure($0) } ?? outcome
     }
 
-    /// Ends the exchange for its members, although code of the application may still run for it. The task that runs it is canceled, and
+    /// Ends the flight for its members, although code of the application may still run for it. The task that runs it is canceled, and
     /// nobody waits for it.
     func abandon(_ error: any Error) {
         let (members, task, runner) = state.withLock { state in
@@ -176,16 +176,16 @@ final class Exchange: Sendable {
     /// - Parameters:
     ///   - request: The caller's request.
     ///   - context: The caller's context.
-    ///   - isRunner: True if the caller's task runs the exchange, and so does not wait in it.
+    ///   - isRunner: True if the caller's task runs the flight, and so does not wait in it.
     ///   - exclusion: The reason for which the other members are excluded; `nil` to exclude none. Joining and excluding are one step: of
     ///     several callers who each exclude the others, the last to join stays.
-    /// - Returns: The caller as a member; `nil` if the exchange was left by all, or is about to time out for all.
+    /// - Returns: The caller as a member; `nil` if the flight was left by all, or is about to time out for all.
     func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false, excludingOthers exclusion: String? = nil) -> Member?
     {
         let now = clock.elapsed()
         let timeouts = (toHead: request[FirstByteTimeout.self] ?? request.timeout, toEnd: request.timeout)
         typealias Joined = (
-            member: Member, others: [Member], isLate: Bool, checks: [any ExchangeHop], end: Result<HTTPResponse, any Error>?
+            member: Member, others: [Member], isLate: Bool, checks: [any WireExchange], end: Result<HTTPResponse, any Error>?
         )
         let joined: Joined? = state.withLock { state in
             if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
@@ -200,8 +200,8 @@ final class Exchange: Sendable {
             if state.outcome != nil { return (member, others, true, [], state.outcome) }
             // Of several checks, `nextCheck` is only the one that was planned last.
             let isEarlier =
-                state.hops.count > 1 || state.nextCheck.map { now + min(timeouts.toHead, timeouts.toEnd).clampedForSleep < $0 } ?? false
-            return (member, others, isLate, isEarlier ? state.hops : [], nil)
+                state.exchanges.count > 1 || state.nextCheck.map { now + min(timeouts.toHead, timeouts.toEnd).clampedForSleep < $0 } ?? false
+            return (member, others, isLate, isEarlier ? state.exchanges : [], nil)
         }
         guard let joined else { return nil }
         if let exclusion { for other in joined.others { other.exclude(exclusion) } }
@@ -218,21 +218,21 @@ final class Exchange: Sendable {
 
     /// Removes a member: see `Member.leave(becauseOf:)`.
     private func leave(_ id: MemberID, becauseOf error: (any Error)? = nil) {
-        let (member, task, runner, hops): (Member?, Task<Void, Never>?, Call?, [any ExchangeHop]) = state.withLock { state in
+        let (member, task, runner, exchanges): (Member?, Task<Void, Never>?, Call?, [any WireExchange]) = state.withLock { state in
             guard let member = state.members.leave(id) else { return (nil, nil, nil, []) }
             guard state.members.isEmpty, !state.hasEnded else { return (member, nil, nil, []) }
             (state.hasEnded, state.stopError) = (true, error ?? CancellationError())
-            return (member, state.task, state.runner, state.hops)
+            return (member, state.task, state.runner, state.exchanges)
         }
         // Before the cancellation, which would otherwise end the runner's call as dropped. A waiter ends in any case: behind a loader that
         // ignores cancellation nothing else would end it.
         if let error { member?.fail(error) } else { member?.waiter?.resume(.failure(CancellationError())) }
         task?.cancel()
         runner?.cancelTask()
-        for hop in hops { hop.stop(CancellationError()) }
+        for exchange in exchanges { exchange.stop(CancellationError()) }
     }
 
-    /// Forgets the members of an exchange that does not start. Otherwise the exchange and its members would retain each other.
+    /// Forgets the members of a flight that does not start. Otherwise the flight and its members would retain each other.
     func discard() {
         // The members are released outside the lock.
         _ = state.withLock { state in
@@ -251,18 +251,18 @@ final class Exchange: Sendable {
     /// True if a caller has another idle timeout once the head has arrived.
     var hasTimeoutToHead: Bool { state.withLock { $0.hasTimeoutToHead } }
 
-    /// Fails the members whose idle timeout has passed. If it has passed for all of them, fails none: the exchange itself has timed out.
+    /// Fails the members whose idle timeout has passed. If it has passed for all of them, fails none: the flight itself has timed out.
     /// - Parameters:
     ///   - lastActivity: The time of the last byte in either direction, on the manager's clock.
     ///   - now: The current time, on the same clock.
     ///   - hasHead: True if the head of the response has arrived.
-    /// - Returns: The verdict; `nil` for an exchange without members, which is being stopped or has ended.
-    func judgeIdleness(since lastActivity: Duration, at now: Duration, hasHead: Bool) -> Idleness? {
+    /// - Returns: The verdict; `nil` for a flight without members, which is being stopped or has ended.
+    func checkIdleness(since lastActivity: Duration, at now: Duration, hasHead: Bool) -> Idleness? {
         func timeout(of member: Member) -> Duration { hasHead ? member.timeouts.toEnd : member.timeouts.toHead }
         let (idle, next): ([Member], Duration?) = state.withLock { state in
             if state.members.isEmpty { return ([], nil) }
             if state.members.count == 1, let only = state.members.firstElement {
-                let verdict = Idleness.judge(since: max(lastActivity, only.joinedAt), timeout(of: only), at: now)
+                let verdict = Idleness.check(since: max(lastActivity, only.joinedAt), timeout(of: only), at: now)
                 guard case .again(let time) = verdict else {
                     (state.nextCheck, state.isTimingOut) = (nil, true)
                     return ([only], nil)
@@ -273,7 +273,7 @@ final class Exchange: Sendable {
             var idle: [Member] = []
             var next: Duration?
             for member in state.members.elements {
-                switch Idleness.judge(since: max(lastActivity, member.joinedAt), timeout(of: member), at: now) {
+                switch Idleness.check(since: max(lastActivity, member.joinedAt), timeout(of: member), at: now) {
                 case .tooLong: idle.append(member)
                 case .again(let time): next = min(next ?? time, time)
                 }
@@ -291,22 +291,22 @@ final class Exchange: Sendable {
     }
 
     /// Adds a request on the wire.
-    /// - Throws: The error with which the exchange was stopped.
-    func add(_ hop: any ExchangeHop) throws {
+    /// - Throws: The error with which the flight was stopped.
+    func add(_ exchange: any WireExchange) throws {
         let error = state.withLock { state in
-            if state.stopError == nil { state.hops.append(hop) }
+            if state.stopError == nil { state.exchanges.append(exchange) }
             return state.stopError
         }
         if let error { throw error }
     }
 
     /// Removes a request on the wire, which has ended.
-    func remove(_ hop: any ExchangeHop) {
+    func remove(_ exchange: any WireExchange) {
         // The caller keeps the object alive, so it is not released under the lock.
-        state.withLock { $0.hops.removeAll { $0 === hop } }
+        state.withLock { $0.exchanges.removeAll { $0 === exchange } }
     }
 
-    /// True if a server may have acted on a request of the exchange, such as a POST that led to a 303.
+    /// True if a server may have acted on a request of the flight, such as a POST that led to a 303.
     var mayHaveActed: Bool { state.withLock { $0.mayHaveActed } }
 
     /// Notes that a server may have acted on a request.
@@ -322,13 +322,13 @@ final class Exchange: Sendable {
     }
 }
 
-extension Exchange: PartialResponse {
+extension Flight: PartialResponse {
     var response: HTTPResponse? { state.withLock { $0.partial }?.response }
 }
 
 // MARK: events
 
-extension Exchange {
+extension Flight {
     /// Takes an event from the wire, and notifies every member.
     func report(_ event: ExchangeEvent) {
         guard let downloadEvents else { return share(event) }
@@ -342,7 +342,7 @@ extension Exchange {
     func reportSavedFile(of length: Int64) { share(.received(length, of: length)) }
 
     private func share(_ event: ExchangeEvent) {
-        // Most exchanges have one member, for whom no array has to be made.
+        // Most flights have one member, for whom no array has to be made.
         let (only, others): (Member?, [Member]) = state.withLock { state in
             state.events.keep(event)
             state.eventCount += 1
@@ -374,25 +374,25 @@ extension Exchange {
     }
 }
 
-// MARK: the requests on the wire
+// MARK: the exchanges
 
-/// A request of an exchange on the wire, or in a queue before it.
-protocol ExchangeHop: AnyObject, Sendable {
+/// An exchange on the wire, or in a queue before it.
+protocol WireExchange: AnyObject, Sendable {
     /// Stops the request with an error.
     func stop(_ error: any Error)
     /// Checks the idle timeout, because a caller with an earlier one has joined.
     func checkIdleness()
 }
 
-/// The verdict on an idle exchange.
+/// The verdict on an idle flight.
 enum Idleness: Sendable {
     /// The timeout of every caller has passed. The associated value is the longest of these timeouts.
     case tooLong(Duration)
     /// The timeout of some caller has not passed. It passes at the given time if no byte arrives or leaves.
     case again(at: Duration)
 
-    /// Judges an exchange with one timeout.
-    static func judge(since lastActivity: Duration, _ timeout: Duration, at now: Duration) -> Idleness {
+    /// Judges a flight with one timeout.
+    static func check(since lastActivity: Duration, _ timeout: Duration, at now: Duration) -> Idleness {
         let end = lastActivity + timeout.clampedForSleep
         return end <= now ? .tooLong(timeout) : .again(at: end)
     }
