@@ -161,7 +161,7 @@ final class PartialFile: Sendable {
     }
 
     /// Runs the wait of one request in a queue.
-    func during(wait: () async throws -> Void) async throws {
+    func during(wait: () async throws -> Void) async rethrows {
         await changeCounts { ($0.activeCount, $0.waitingCount) = ($0.activeCount - 1, $0.waitingCount + 1) }
         defer { state.withLock { ($0.activeCount, $0.waitingCount) = ($0.activeCount + 1, $0.waitingCount - 1) } }
         try await wait()

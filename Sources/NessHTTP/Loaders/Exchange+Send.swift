@@ -16,8 +16,15 @@ extension Pipeline {
             flight, sink: sink, bytesBefore: bytesBefore, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total,
             clock)
         defer { exchange.finish() }
-        if let waiter = exchange.waitForHostSlot(request) { try await wait(waiter, .hostQueue, exchange) }
-        if let waiter = exchange.waitForManagerSlot(request) { try await wait(waiter, .hostQueue, exchange) }
+        if !request[BypassesThrottle.self] {
+            let (lane, waiter) = hosts.enter(request.origin)
+            if let waiter { try await wait(waiter, .hostQueue, exchange) }
+            exchange.occupy(host: lane)
+            if let (lane, waiter) = total?.enter(0) {
+                if let waiter { try await wait(waiter, .hostQueue, exchange) }
+                exchange.occupy(total: lane)
+            }
+        }
         // Last, so that requests whose tokens came while they waited for a slot do not start together.
         if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, exchange) }
         do {
@@ -48,12 +55,7 @@ extension Pipeline {
     }
 
     private func wait(_ waiter: Waiter, _ line: WaitingLine, _ exchange: Exchange) async throws {
-        let wait = { [waiting] in
-            do { try await waiting.during(line) { try await waiter.wait() } } catch {
-                if line == .hostQueue { exchange.forgetSlot() }
-                throw error
-            }
-        }
+        let wait = { [waiting] in try await waiting.during(line) { try await waiter.wait() } }
         if let sink = exchange.sink { try await sink.during(wait: wait) } else { try await wait() }
     }
 

@@ -10,16 +10,7 @@ extension Call {
     func startDeadline(after time: Duration) {
         let end = clock.elapsed() + time.clampedForSleep
         let timer = clock.startTimer(after: time, for: self)
-        let isNeeded = state.withLock { state in
-            if state.hasEnded { return false }
-            if state.pause.waiter != nil {
-                state.pause.timeLeft = time
-                return false
-            }
-            (state.deadlineTimer, state.deadlineEnd) = (timer, end)
-            return true
-        }
-        if !isNeeded { timer.cancel() }
+        if !state.withLock({ $0.startDeadline(timer, after: time, end: end) }) { timer.cancel() }
     }
 
     /// Runs work whose result can be replaced, such as by a stale response. At the deadline the work fails with the deadline's error, and
@@ -29,11 +20,8 @@ extension Call {
     func untilDeadline<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         // After the deadline the work that a loader repeats has no further time.
         guard let end = deadlineEnd, clock.elapsed() < end else { return try await operation() }
-        defer { state.withLock { $0.abandonAtDeadline = nil } }
-        return try await AbandonableWork.run(
-            stoppedBy: { stop in
-                state.withLock { if !$0.hasEnded { $0.abandonAtDeadline = stop } }
-            }, operation)
+        defer { state.withLock { $0.setAbandon(nil) } }
+        return try await AbandonableWork.run(stoppedBy: { stop in state.withLock { $0.setAbandon(stop) } }, operation)
     }
 }
 
@@ -41,21 +29,9 @@ extension Call: TimerTarget {
     func timerDidFire() {
         let reason = "the deadline of \(request.deadline ?? .zero) has passed"
         let failure = error(.timedOut, reason, response: responseSoFar)
-        guard let abandon = state.withLock({ $0.abandonAtDeadline.take() }) else { return end(with: .failure(failure)) }
+        guard let abandon = state.withLock({ $0.passDeadline() }) else { return end(with: .failure(failure)) }
         let timer = clock.startTimer(after: Self.timeForReplacement, for: self)
-        let isNeeded = state.withLock { state in
-            if !state.hasEnded { state.deadlineTimer = timer }
-            return !state.hasEnded
-        }
-        if isNeeded { abandon(failure) } else { timer.cancel() }
-    }
-}
-
-extension Call.State {
-    /// Suspends the deadline, and keeps the time that it has left for the end of the pause. The caller cancels the returned timer.
-    mutating func suspendDeadline(at now: Duration) -> StartedTimer? {
-        guard let end = deadlineEnd.take() else { return nil }
-        pause.timeLeft = end - now
-        return deadlineTimer.take()
+        if !state.withLock({ $0.prolongDeadline(timer) }) { timer.cancel() }
+        abandon(failure)
     }
 }

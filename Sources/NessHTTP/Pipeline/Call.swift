@@ -10,45 +10,6 @@ import NessPromise
 ///
 /// The call is internal: loaders and observers see only `HTTPRequest`.
 final class Call: Sendable {
-    /// The state of a call.
-    struct State: Sendable {
-        /// The task that makes the attempts; `nil` before the start.
-        fileprivate var task: Task<Void, Never>?
-        /// The call as a member of the flight that it takes part in; `nil` between flights.
-        fileprivate(set) var member: Flight.Member?
-        fileprivate var owner: (any CallOwner)?
-        fileprivate(set) var hasEnded = false
-        fileprivate var unregister: (@Sendable () -> Void)?
-        /// The source of the current flight's partial response.
-        fileprivate var partial: (any PartialResponse)?
-
-        var deadlineTimer: StartedTimer?
-        var deadlineEnd: Duration?
-        /// Ends the work that another result can replace at the deadline; `nil` if the deadline ends the call.
-        var abandonAtDeadline: (@Sendable (any Error) -> Void)?
-        var pause = CallPause()
-
-        var counts = CallCounts()
-        fileprivate var isFinal = false
-        fileprivate var isAuthenticated = false
-        fileprivate var renewals = CredentialRenewals()
-        fileprivate var firstAction: Int?
-        /// The response that the call ended with.
-        fileprivate var response: HTTPResponse?
-        fileprivate var isDropped = false
-        /// The reader of a stream, from its head on.
-        fileprivate var reader = Reader.none
-
-        mutating func makeRetryable() { isFinal = false }
-    }
-
-    /// The reader of a stream's body. Observers hear of a success when the reader has ended: it may fail on what the bytes say.
-    fileprivate enum Reader: Sendable {
-        case none, reading
-        /// The associated value is the error of a reader that could not use the body.
-        case ended((any Error)?)
-    }
-
     /// The request as the caller made it. Errors name this one.
     let request: HTTPRequest
     let policies: CallPolicies
@@ -60,7 +21,7 @@ final class Call: Sendable {
     let observation: Observation?
     /// The observers' verdict and the caller's validators, in the order in which they judge a response.
     let validators: [any ResponseValidator]
-    let state = Lock(State())
+    let state = Lock(CallState())
 
     /// Makes a call.
     /// - Parameters:
@@ -100,25 +61,20 @@ final class Call: Sendable {
     func start(
         for owner: (any CallOwner)?, in running: RunningRequests, _ send: @escaping @Sendable (Call) async throws -> HTTPResponse
     ) {
-        state.withLock { $0.owner = owner }
+        if let owner { state.withLock { $0.setPromise(owner) } }
         let id = running.add(self)
-        let isOver = state.withLock { state in
-            if state.hasEnded { return true }
-            state.unregister = { running.remove(id) }
-            return false
-        }
-        if isOver { running.remove(id) }
+        if !state.withLock({ $0.register { running.remove(id) } }) { running.remove(id) }
         // Under the lock, which `begin` takes: a drop meanwhile finds the task, and nothing is sent after that. `send` runs in every case,
         // because it may have promised to call a closure.
         state.withLock { state in
-            let task = Task { [self] in
-                do {
-                    end(with: .success(try await send(self)))
-                } catch {
-                    end(with: .failure(error))
-                }
-            }
-            if state.hasEnded { task.cancel() } else { state.task = task }
+            state.start(
+                Task { [self] in
+                    do {
+                        end(with: .success(try await send(self)))
+                    } catch {
+                        end(with: .failure(error))
+                    }
+                })
         }
     }
 
@@ -134,10 +90,8 @@ final class Call: Sendable {
         startDeadline(after: deadline)
     }
 
-    /// Cancels the task, which runs a flight without members.
-    func cancelTask() {
-        state.withLock { $0.task }?.cancel()
-    }
+    /// The task that makes the attempts; `nil` before the start, and after the end.
+    var task: Task<Void, Never>? { state.withLock { $0.active?.task } }
 
     // MARK: the end
 
@@ -151,67 +105,43 @@ final class Call: Sendable {
     func end(with outcome: Result<HTTPResponse, any Error>, isDrop: Bool = false) {
         if hasEnded { return }
         // Code of the application, such as a decoder, runs before the end is decided: a drop meanwhile overtakes it.
-        let owner = state.withLock { $0.owner }
+        let result = state.withLock { $0.active?.result }
         var outcome = outcome.mapError { explainFinally($0) }
         var settle: (@Sendable () -> Void)?
-        if let owner, case .success(let response) = outcome {
+        if case .promise(let owner) = result, case .success(let response) = outcome {
             do { settle = try owner.settlement(by: response) } catch { outcome = .failure(explainFinally(error)) }
         }
         let response = try? outcome.get()
-        guard let ended = takeEnd(response, isDrop: isDrop) else { return }
+        let isStream = policies.kind == .stream
+        guard let ended = state.withLock({ $0.end(with: response, isDrop: isDrop, isStream: isStream) }) else { return }
+        finish(ended, outcome, isDrop: isDrop, settle)
+    }
+
+    private func finish(
+        _ ended: CallState.End, _ outcome: Result<HTTPResponse, any Error>, isDrop: Bool, _ settle: (@Sendable () -> Void)? = nil
+    ) {
         ended.deadlineTimer?.cancel()
         policies.sink?.callDidEnd(outcome)
-        switch ended.reader {
-        case .reading where response != nil: break
-        case .ended(let error?): observation?.end(request, .failure(error), attempts: attempts, isDrop: isDrop)
-        default: observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
-        }
-        finishProgress(hasSucceeded: response != nil)
+        if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
+        finishProgress(hasSucceeded: hasSucceeded)
         switch outcome {
         case .success: settle?()
-        case .failure(let error): owner?.settle(failing: error)
+        case .failure(let error): ended.owner?.settle(failing: error)
         }
-        ended.waiter?.resume(.failure(CancellationError()))
-        ended.member?.leave()
+        switch ended.held.wait {
+        case .flight(let member): member.leave()
+        case .pause(let waiter): waiter.resume(.failure(CancellationError()))
+        case .delay, .none: break
+        }
         ended.task?.cancel()
-        ended.unregister?()
-    }
-
-    /// The references that a call holds until its end. They are released outside its lock.
-    private struct Held {
-        let owner: (any CallOwner)?
-        /// The task to cancel; `nil` if it runs a flight that others may have joined. The last of them to leave cancels it.
-        let task: Task<Void, Never>?
-        let member: Flight.Member?
-        let deadlineTimer: StartedTimer?
-        let unregister: (@Sendable () -> Void)?
-        let partial: (any PartialResponse)?
-        let waiter: Waiter?
-        let reader: Reader
-    }
-
-    private func takeEnd(_ response: HTTPResponse?, isDrop: Bool) -> Held? {
-        state.withLock { state in
-            if state.hasEnded { return nil }
-            (state.hasEnded, state.isDropped) = (true, isDrop)
-            state.response = response
-            // The body of an error, for example: it was collected, and is yet to be read.
-            if case .none = state.reader, policies.kind == .stream, response != nil, state.owner != nil { state.reader = .reading }
-            let task = state.member?.isRunner == true ? nil : state.task.take()
-            defer {
-                (state.owner, state.member, state.deadlineTimer, state.unregister, state.partial) = (nil, nil, nil, nil, nil)
-                state.abandonAtDeadline = nil
-                state.pause.end()
-            }
-            return Held(
-                owner: state.owner, task: task, member: state.member, deadlineTimer: state.deadlineTimer, unregister: state.unregister,
-                partial: state.partial, waiter: state.pause.waiter, reader: state.reader)
-        }
+        ended.unregister()
     }
 
     /// Drops the call: its promise, or, if that has its value already, what still runs.
     func drop() {
-        guard let owner = state.withLock({ $0.owner }) else { return end(with: .failure(error(.dropped, "dropped by the caller"))) }
+        guard case .promise(let owner) = state.withLock({ $0.active?.result }) else {
+            return end(with: .failure(error(.dropped, "dropped by the caller")))
+        }
         owner.drop()
     }
 
@@ -223,12 +153,7 @@ final class Call: Sendable {
 
     /// Settles the promise with a response whose body is still to be read. The call continues without the promise.
     func settle(withHead response: HTTPResponse) {
-        let owner: (any CallOwner)? = state.withLock { state in
-            if state.hasEnded { return nil }
-            (state.response, state.reader) = (response, .reading)
-            return state.owner.take()
-        }
-        guard let owner else { return }
+        guard let owner = state.withLock({ $0.settle(withHead: response) }) else { return }
         do { try owner.settlement(by: response)() } catch { owner.settle(failing: error) }
     }
 
@@ -237,83 +162,57 @@ final class Call: Sendable {
     ///   - error: The error of the reader; `nil` if it has read enough.
     ///   - isDrop: True if the caller dropped the stream before all of it was read.
     func endReading(with error: (any Error)?, isDrop: Bool = false) {
-        let (reader, hasEnded, response) = state.withLock { state in
-            defer { state.reader = .ended(error) }
-            if isDrop { state.isDropped = true }
-            return (state.reader, state.hasEnded, state.response)
+        let error = error.map { explainFinally($0) }
+        func outcome(_ response: HTTPResponse) -> Result<HTTPResponse, any Error> { error.map { .failure($0) } ?? .success(response) }
+        switch state.withLock({ $0.endReading(hasFailed: error != nil, isDrop: isDrop) }) {
+        case .call(let ended, let response): finish(ended, outcome(response), isDrop: isDrop)
+        case .observers(let response): observation?.end(request, outcome(response), attempts: attempts, isDrop: isDrop)
+        case nil: break
         }
-        guard case .reading = reader, let response else { return }
-        let outcome: Result<HTTPResponse, any Error> = error.map { .failure($0) } ?? .success(response)
-        if !hasEnded { return end(with: outcome, isDrop: isDrop) }
-        // The whole body had arrived.
-        observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
     }
 
     // MARK: the flight
 
     /// Notes the flight that the call takes part in.
     /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the flight.
-    func enter(_ member: Flight.Member) throws {
-        try state.withLock { state in
-            if state.hasEnded { throw CancellationError() }
-            if state.pause.waiter != nil { throw Paused() }
-            state.member = member
-        }
-    }
+    func enter(_ member: Flight.Member) throws { try state.withLock { try $0.enter(member) } }
 
     /// Notes that the flight has ended, or that the call has left it.
     /// - Throws: `CancellationError` if the call has ended.
-    func leaveFlight() throws {
-        let hasEnded = state.withLock { state in
-            state.member = nil
-            if state.hasEnded { state.task = nil }
-            return state.hasEnded
-        }
-        if hasEnded { throw CancellationError() }
-    }
+    func leaveFlight() throws { try state.withLock { try $0.leaveFlight() } }
 
     /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.
-    func setPartialResponse(_ source: (any PartialResponse)?) {
-        // The previous source is released outside the lock.
-        _ = state.withLock { state in
-            defer { if !state.hasEnded { state.partial = source } }
-            return state.partial
-        }
-    }
+    func setPartialResponse(_ source: (any PartialResponse)?) { _ = state.withLock { $0.setPartial(source) } }
 
     /// The part of the response that has arrived, as this caller may see it; `nil` before the head.
-    var responseSoFar: HTTPResponse? { state.withLock { $0.partial }?.response.map { CallContext(self).shown($0) } }
+    var responseSoFar: HTTPResponse? { state.withLock { $0.active?.partial }?.response.map { CallContext(self).shown($0) } }
 
-    // MARK: the server's actions
+    // MARK: the attempts
+
+    /// What the attempts have found out.
+    var facts: AttemptFacts { state.withLock { $0.attempt } }
 
     /// True if a server may have acted on the request in some attempt, even if the last attempt failed before it reached a server.
-    var mayHaveActed: Bool { state.withLock { $0.firstAction != nil } }
+    var mayHaveActed: Bool { facts.firstAction != nil }
 
     /// Notes that a server may have acted on the request in an attempt.
-    func noteAction(inAttempt number: Int) { state.withLock { $0.firstAction = $0.firstAction ?? number } }
+    func noteAction(inAttempt number: Int) { state.withLock { $0.attempt.firstAction = $0.attempt.firstAction ?? number } }
 
     /// Notes that the server said that it has not processed the request of an attempt.
-    func noteRefusal(inAttempt number: Int) { state.withLock { if $0.firstAction == number { $0.firstAction = nil } } }
-
-    // MARK: the credential
-
-    /// True if no retry control may decide about the outcome of the last attempt.
-    var isFinal: Bool { state.withLock { $0.isFinal } }
-    /// True if an `Authentication` handles a 401 of this request.
-    var isAuthenticated: Bool { state.withLock { $0.isAuthenticated } }
+    func noteRefusal(inAttempt number: Int) { state.withLock { if $0.attempt.firstAction == number { $0.attempt.firstAction = nil } } }
 
     /// Keeps retry controls from deciding about the outcome of the last attempt.
-    func makeFinal() { state.withLock { $0.isFinal = true } }
+    func makeFinal() { state.withLock { $0.attempt.isFinal = true } }
 
     /// Notes that an `Authentication` handles a 401 of this request.
-    func markAuthenticated() { state.withLock { $0.isAuthenticated = true } }
+    func markAuthenticated() { state.withLock { $0.attempt.isAuthenticated = true } }
 
     /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share one of each.
     /// - Returns: True if the renewal was still unused.
-    func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.renewals.consume(after: statusCode) } }
+    func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.attempt.renewals.consume(after: statusCode) } }
 
     /// Makes the renewals available again, because a credential may expire while a download is paused.
-    func restoreRenewals() { state.withLock { $0.renewals = CredentialRenewals() } }
+    func restoreRenewals() { state.withLock { $0.attempt.renewals = CredentialRenewals() } }
 }
 
 extension Call {

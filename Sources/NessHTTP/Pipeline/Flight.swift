@@ -10,27 +10,27 @@ import NessPromise
 ///
 /// With redirects, or as a download in segments, a flight has several exchanges.
 final class Flight: Sendable {
-    fileprivate typealias MemberID = WaiterQueue<Member>.ID
-
     /// A caller who has joined.
-    ///
-    /// `@unchecked Sendable`: the flight's lock guards `isUpToDate`, and the rest is constant.
-    final class Member: @unchecked Sendable {
+    final class Member: Sendable {
+        /// The idle timeouts: until the head of the response, and from then on.
+        struct Timeouts: Sendable {
+            let toHead: Duration
+            let toEnd: Duration
+
+            var earlier: Duration { min(toHead, toEnd).clampedForSleep }
+        }
+
         let flight: Flight
         let context: CallContext
         /// Ends when the flight ends, or when the caller leaves it; `nil` for the caller whose task runs the flight.
         let waiter: ValueWaiter<HTTPResponse>?
-        fileprivate let id: MemberID
-        /// The idle timeouts: until the head of the response, and from then on.
-        fileprivate let timeouts: (toHead: Duration, toEnd: Duration)
-        fileprivate let joinedAt: Duration
-        /// True once the caller knows the events so far. Until then `join` notifies it, and nothing else does: a newer event would
-        /// otherwise overtake the older ones.
-        fileprivate var isUpToDate: Bool
+        let id: WaiterQueue<Member>.ID
+        let timeouts: Timeouts
+        let joinedAt: Duration
 
-        fileprivate init(
-            _ id: MemberID, of flight: Flight, _ context: CallContext, isRunner: Bool,
-            timeouts: (toHead: Duration, toEnd: Duration), joinedAt: Duration, isUpToDate: Bool
+        init(
+            _ id: WaiterQueue<Member>.ID, of flight: Flight, _ context: CallContext, isRunner: Bool, timeouts: Timeouts,
+            joinedAt: Duration
         ) {
             self.flight = flight
             self.context = context
@@ -38,7 +38,6 @@ final class Flight: Sendable {
             self.id = id
             self.timeouts = timeouts
             self.joinedAt = joinedAt
-            self.isUpToDate = isUpToDate
         }
 
         /// True if the task of the call runs the flight.
@@ -66,37 +65,6 @@ final class Flight: Sendable {
         fileprivate func report(_ event: ExchangeEvent) { context.call.report(event, attempt: context.attempt) }
     }
 
-    /// The members of a flight, and what has happened.
-    struct State: Sendable {
-        /// In the order in which they joined. A queue, because any of many callers may leave.
-        fileprivate var members = WaiterQueue<Member>()
-        fileprivate var events = LatestEvents()
-        /// The number of events so far.
-        fileprivate var eventCount = 0
-        /// The time of the next idle check; `nil` if none is planned.
-        fileprivate var nextCheck: Duration?
-        /// True if a caller has another idle timeout once the head has arrived.
-        fileprivate var hasTimeoutToHead = false
-        /// The exchanges: several for a download in segments.
-        fileprivate var exchanges: [any WireExchange] = []
-        /// True once the flight has ended or was left by all.
-        fileprivate var hasEnded = false
-        /// True while the flight is about to time out for all callers. A new caller may then not join, because it would share the
-        /// failure.
-        fileprivate var isTimingOut = false
-        /// The outcome, for a caller who decided to join just before it came. `nil` for a flight that ended without callers.
-        fileprivate var outcome: Result<HTTPResponse, any Error>?
-        /// The flight's own task; `nil` before its start, and if the first caller's task runs the flight.
-        fileprivate var task: Task<Void, Never>?
-        /// The caller whose task runs the flight; `nil` if it has its own.
-        fileprivate var runner: Call?
-        /// The error with which the flight was stopped: that of the last member that left, or of code that is abandoned. From then on it
-        /// is the only outcome: several steps may notice the stop, in any order.
-        fileprivate var stopError: (any Error)?
-        fileprivate var partial: (any PartialResponse)?
-        fileprivate var mayHaveActed = false
-    }
-
     /// The request of the first caller.
     let request: HTTPRequest
     /// The context of the first caller. Errors of the flight name its request, and each member's error is renamed.
@@ -106,7 +74,7 @@ final class Flight: Sendable {
     private let clock: PipelineClock
     /// Changes the events of a download, which report its file; `nil` for any other kind.
     private let downloadEvents: DownloadEvents?
-    private let state = Lock(State())
+    private let state = Lock(FlightState())
 
     /// Makes a flight without members.
     /// - Parameters:
@@ -124,15 +92,17 @@ final class Flight: Sendable {
     // MARK: the start and the end
 
     /// Runs the flight in a separate task, with the task-local values of the first caller.
-    func start(_ operation: @escaping @Sendable () async -> Void) {
+    /// - Returns: False if all callers have left it already. Nothing runs then.
+    func start(_ operation: @escaping @Sendable () async -> Void) -> Bool {
         // Under the lock, which the task takes first: a caller who leaves meanwhile finds the task, and nothing is sent after that.
         state.withLock { state in
-            guard state.stopError == nil else { return }
-            state.task = Task { [self] in
-                if let error = self.state.withLock({ $0.stopError }) {
-                    finish(.failure(error))
-                } else {
-                    await operation()
+            state.start {
+                Task { [self] in
+                    if let error = self.state.withLock({ $0.stopError }) {
+                        finish(.failure(error))
+                    } else {
+                        await operation()
+                    }
                 }
             }
         }
@@ -142,30 +112,21 @@ final class Flight: Sendable {
     /// - Returns: The outcome for the caller whose task runs the flight: the error of the stop, if the flight was stopped.
     @discardableResult
     func finish(_ outcome: Result<HTTPResponse, any Error>) -> Result<HTTPResponse, any Error> {
-        let (members, error, _, _, _) = state.withLock { state in
-            if !state.hasEnded && !state.isTimingOut { state.outcome = outcome }
-            state.hasEnded = true
-            return (state.members.takeAll(), state.stopError, state.task.take(), state.runner.take(), state.partial.take())
-        }
-        for member in members { member.waiter?.resume(outcome) }
-        return error.map { .failure($0) } ?? outcome
+        let end = state.withLock { $0.finish(outcome) }
+        for member in end.members { member.waiter?.resume(outcome) }
+        return end.outcome
     }
 
     /// Ends the flight for its members, although code of the application may still run for it. The task that runs it is canceled, and
     /// nobody waits for it.
     func abandon(_ error: any Error) {
-        let (members, task, runner) = state.withLock { state in
-            state.hasEnded = true
-            state.stopError = state.stopError ?? error
-            return (state.members.takeAll(), state.task, state.runner)
-        }
-        for member in members { member.fail(error) }
-        task?.cancel()
-        runner?.cancelTask()
+        let stop = state.withLock { $0.abandon(error) }
+        for member in stop.members { member.fail(error) }
+        stop.driver.cancel()
     }
 
     /// True while a caller may join.
-    var isOpen: Bool { state.withLock { !$0.hasEnded && !$0.isTimingOut } }
+    var isOpen: Bool { state.withLock { $0.isOpen } }
 
     /// The number of callers who have joined and not left.
     var callerCount: Int { state.withLock { $0.members.count } }
@@ -183,63 +144,43 @@ final class Flight: Sendable {
     func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false, excludingOthers exclusion: String? = nil) -> Member?
     {
         let now = clock.elapsed()
-        let timeouts = (toHead: request[FirstByteTimeout.self] ?? request.timeout, toEnd: request.timeout)
-        typealias Joined = (
-            member: Member, others: [Member], isLate: Bool, checks: [any WireExchange], end: Result<HTTPResponse, any Error>?
-        )
-        let joined: Joined? = state.withLock { state in
-            if state.outcome == nil && (state.hasEnded || state.isTimingOut) { return nil }
-            let isLate = state.eventCount > 0
-            if isRunner { state.runner = context.call }
-            if timeouts.toHead != timeouts.toEnd { state.hasTimeoutToHead = true }
-            let others = exclusion == nil ? [] : state.members.takeAll()
-            let member = state.members.join { id in
-                Member(
-                    id, of: self, context, isRunner: isRunner, timeouts: timeouts, joinedAt: now, isUpToDate: !isLate)
+        let timeouts = Member.Timeouts(toHead: request[FirstByteTimeout.self] ?? request.timeout, toEnd: request.timeout)
+        // Outside the lock of the flight, because it takes that of the call.
+        let driver = isRunner ? FlightState.Driver.caller(context.call.task) : nil
+        let joined = state.withLock { state in
+            state.join(driving: driver, timeouts: timeouts, at: now, excludingOthers: exclusion != nil) {
+                Member($0, of: self, context, isRunner: isRunner, timeouts: timeouts, joinedAt: now)
             }
-            if state.outcome != nil { return (member, others, true, [], state.outcome) }
-            // Of several checks, `nextCheck` is only the one that was planned last.
-            let isEarlier =
-                state.exchanges.count > 1 || state.nextCheck.map { now + min(timeouts.toHead, timeouts.toEnd).clampedForSleep < $0 } ?? false
-            return (member, others, isLate, isEarlier ? state.exchanges : [], nil)
         }
-        guard let joined else { return nil }
-        if let exclusion { for other in joined.others { other.exclude(exclusion) } }
-        context.call.setPartialResponse(self)
-        if joined.isLate { bringUpToDate(joined.member) }
-        if let end = joined.end {
+        switch joined {
+        case .tooLate: return nil
+        case .joined(let member, let isLate, let excluded, let checked):
+            if let exclusion { for other in excluded { other.exclude(exclusion) } }
+            context.call.setPartialResponse(self)
+            if isLate { bringUpToDate(member) }
+            for exchange in checked { exchange.checkIdleness() }
+            return member
+        case .late(let member, let outcome):
             // After the events, which tell how many attempts there were.
-            state.withLock { _ = $0.members.leave(joined.member.id) }
-            joined.member.waiter?.resume(end)
+            bringUpToDate(member)
+            member.waiter?.resume(outcome)
+            return member
         }
-        for check in joined.checks { check.checkIdleness() }
-        return joined.member
     }
 
     /// Removes a member: see `Member.leave(becauseOf:)`.
-    private func leave(_ id: MemberID, becauseOf error: (any Error)? = nil) {
-        let (member, task, runner, exchanges): (Member?, Task<Void, Never>?, Call?, [any WireExchange]) = state.withLock { state in
-            guard let member = state.members.leave(id) else { return (nil, nil, nil, []) }
-            guard state.members.isEmpty, !state.hasEnded else { return (member, nil, nil, []) }
-            (state.hasEnded, state.stopError) = (true, error ?? CancellationError())
-            return (member, state.task, state.runner, state.exchanges)
-        }
+    private func leave(_ id: WaiterQueue<Member>.ID, becauseOf error: (any Error)? = nil) {
+        guard let left = state.withLock({ $0.leave(id, becauseOf: error ?? CancellationError()) }) else { return }
         // Before the cancellation, which would otherwise end the runner's call as dropped. A waiter ends in any case: behind a loader that
         // ignores cancellation nothing else would end it.
-        if let error { member?.fail(error) } else { member?.waiter?.resume(.failure(CancellationError())) }
-        task?.cancel()
-        runner?.cancelTask()
-        for exchange in exchanges { exchange.stop(CancellationError()) }
+        if let error { left.member.fail(error) } else { left.member.waiter?.resume(.failure(CancellationError())) }
+        guard let stop = left.stop else { return }
+        stop.driver.cancel()
+        for exchange in stop.exchanges { exchange.stop(CancellationError()) }
     }
 
     /// Forgets the members of a flight that does not start. Otherwise the flight and its members would retain each other.
-    func discard() {
-        // The members are released outside the lock.
-        _ = state.withLock { state in
-            state.hasEnded = true
-            return state.members.takeAll()
-        }
-    }
+    func discard() { _ = state.withLock { $0.discard() } }
 
     /// Fails all members with `NessError.duplicate`, each with an error of its request. They then leave.
     func excludeMembers(becauseOf reason: String) {
@@ -258,67 +199,34 @@ final class Flight: Sendable {
     ///   - hasHead: True if the head of the response has arrived.
     /// - Returns: The verdict; `nil` for a flight without members, which is being stopped or has ended.
     func checkIdleness(since lastActivity: Duration, at now: Duration, hasHead: Bool) -> Idleness? {
-        func timeout(of member: Member) -> Duration { hasHead ? member.timeouts.toEnd : member.timeouts.toHead }
-        let (idle, next): ([Member], Duration?) = state.withLock { state in
-            if state.members.isEmpty { return ([], nil) }
-            if state.members.count == 1, let only = state.members.firstElement {
-                let verdict = Idleness.check(since: max(lastActivity, only.joinedAt), timeout(of: only), at: now)
-                guard case .again(let time) = verdict else {
-                    (state.nextCheck, state.isTimingOut) = (nil, true)
-                    return ([only], nil)
-                }
-                state.nextCheck = time
-                return ([], time)
-            }
-            var idle: [Member] = []
-            var next: Duration?
-            for member in state.members.elements {
-                switch Idleness.check(since: max(lastActivity, member.joinedAt), timeout(of: member), at: now) {
-                case .tooLong: idle.append(member)
-                case .again(let time): next = min(next ?? time, time)
-                }
-            }
-            state.nextCheck = next
-            state.isTimingOut = next == nil
-            return (idle, next)
-        }
-        guard let next else { return idle.map(timeout).max().map { .tooLong($0) } }
-        for member in idle {
+        let (idle, next) = state.withLock { $0.checkIdleness(since: lastActivity, at: now, hasHead: hasHead) }
+        guard let next else { return idle.map(\.timeout).max().map { .tooLong($0) } }
+        for (member, timeout) in idle {
             let context = member.context
-            member.leave(becauseOf: context.idleError(after: timeout(of: member), response: context.call.responseSoFar))
+            member.leave(becauseOf: context.idleError(after: timeout, response: context.call.responseSoFar))
         }
         return .again(at: next)
     }
 
-    /// Adds a request on the wire.
+    /// Adds an exchange.
     /// - Throws: The error with which the flight was stopped.
-    func add(_ exchange: any WireExchange) throws {
-        let error = state.withLock { state in
-            if state.stopError == nil { state.exchanges.append(exchange) }
-            return state.stopError
-        }
-        if let error { throw error }
-    }
+    func add(_ exchange: any WireExchange) throws { try state.withLock { try $0.add(exchange) } }
 
-    /// Removes a request on the wire, which has ended.
+    /// Removes an exchange, which has ended.
     func remove(_ exchange: any WireExchange) {
         // The caller keeps the object alive, so it is not released under the lock.
-        state.withLock { $0.exchanges.removeAll { $0 === exchange } }
+        state.withLock { $0.remove(exchange) }
     }
 
     /// True if a server may have acted on a request of the flight, such as a POST that led to a 303.
     var mayHaveActed: Bool { state.withLock { $0.mayHaveActed } }
 
     /// Notes that a server may have acted on a request.
-    func noteAction() { state.withLock { $0.mayHaveActed = true } }
+    func noteAction() { state.withLock { $0.noteAction() } }
 
     /// Sets the source of the partial response, while a request is on the wire.
     func setPartialResponse(_ source: (any PartialResponse)?) {
-        // The previous source is released outside the lock.
-        _ = state.withLock { state in
-            defer { state.partial = source }
-            return state.partial
-        }
+        _ = state.withLock { $0.setPartial(source) }
     }
 }
 
@@ -342,34 +250,20 @@ extension Flight {
     func reportSavedFile(of length: Int64) { share(.received(length, of: length)) }
 
     private func share(_ event: ExchangeEvent) {
-        // Most flights have one member, for whom no array has to be made.
-        let (only, others): (Member?, [Member]) = state.withLock { state in
-            state.events.keep(event)
-            state.eventCount += 1
-            guard state.members.count == 1 else { return (nil, state.members.elements.filter(\.isUpToDate)) }
-            return (state.members.firstElement.flatMap { $0.isUpToDate ? $0 : nil }, [])
-        }
+        let (only, others) = state.withLock { $0.report(event) }
         only?.report(event)
         for member in others { member.report(event) }
     }
 
     /// Notifies a late member of the events so far.
     private func bringUpToDate(_ member: Member) {
-        var notifiedCount = 0
-        var last = LatestEvents()
+        var (notifiedCount, last) = (0, LatestEvents())
         // More events may arrive during each round.
         while true {
-            let news: LatestEvents? = state.withLock { state in
-                guard state.eventCount > notifiedCount else {
-                    member.isUpToDate = true
-                    return nil
-                }
-                notifiedCount = state.eventCount
-                return state.events
-            }
+            let (news, count) = state.withLock { ($0.news(after: notifiedCount, for: member), $0.eventCount) }
             guard let news else { return }
             for event in news.since(last) { member.report(event) }
-            last = news
+            (last, notifiedCount) = (news, count)
         }
     }
 }
@@ -390,10 +284,4 @@ enum Idleness: Sendable {
     case tooLong(Duration)
     /// The timeout of some caller has not passed. It passes at the given time if no byte arrives or leaves.
     case again(at: Duration)
-
-    /// Judges a flight with one timeout.
-    static func check(since lastActivity: Duration, _ timeout: Duration, at now: Duration) -> Idleness {
-        let end = lastActivity + timeout.clampedForSleep
-        return end <= now ? .tooLong(timeout) : .again(at: end)
-    }
 }

@@ -86,7 +86,7 @@ extension Pipeline {
             flight.discard()
             return nil
         }
-        if !isRunner { flight.start { [self] in _ = await run(flight) } }
+        if !isRunner, !flight.start({ [self] in _ = await run(flight) }) { coalesce.remove(flight) }
         return member
     }
 

@@ -68,7 +68,7 @@ final class DownloadSink: BodySink {
 
     var progress: (completed: Int64, total: Int64?)? { file.progress }
 
-    func during(wait: () async throws -> Void) async throws { try await file.during(wait: wait) }
+    func during(wait: () async throws -> Void) async rethrows { try await file.during(wait: wait) }
 
     func willSend() async throws { try await file.open() }
 

@@ -8,7 +8,7 @@ package protocol BodySink: AnyObject, Sendable {
     /// - Parameter redirects: The redirects of this attempt that led to the request, oldest first.
     func willTakeBody(after redirects: [HTTPResponse])
     /// Runs the wait of the request in a queue.
-    func during(wait: () async throws -> Void) async throws
+    func during(wait: () async throws -> Void) async rethrows
     /// The request has left all queues, and is about to be sent.
     /// - Throws: The error that ends the exchange.
     func willSend() async throws
@@ -37,7 +37,7 @@ extension BodySink {
     /// Does nothing: suits a sink that does not publish the head.
     package func willTakeBody(after redirects: [HTTPResponse]) {}
     /// Waits: suits a sink that holds no file.
-    package func during(wait: () async throws -> Void) async throws { try await wait() }
+    package func during(wait: () async throws -> Void) async rethrows { try await wait() }
     /// Does nothing: suits a sink that holds no file.
     package func willSend() async throws {}
     /// Does nothing: suits a sink that ends with its exchange.

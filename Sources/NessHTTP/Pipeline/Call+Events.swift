@@ -9,8 +9,15 @@ struct CallCounts: Sendable {
     fileprivate var hasHead = false
     /// Reports progress to listeners; `nil` until the first listener is added.
     fileprivate var reporter: ProgressReporter?
-    /// True if the request succeeded; `nil` until it has ended.
-    fileprivate var hasSucceeded: Bool?
+
+    /// The request ends.
+    mutating func end(hasSucceeded: Bool) {
+        guard hasSucceeded else { return }
+        // A body without a length has ended, and its length is known now.
+        hasHead = true
+        toSend = toSend ?? sent
+        toReceive = toReceive ?? received
+    }
 }
 
 extension Call {
@@ -20,7 +27,7 @@ extension Call {
     var attempts: Int { state.withLock { $0.counts.attempts } }
 
     /// True if the request has succeeded.
-    var hasSucceeded: Bool { state.withLock { $0.counts.hasSucceeded == true } }
+    var hasSucceeded: Bool { state.withLock { $0.hasSucceeded == true } }
 
     /// The progress of the current attempt.
     var progress: TransferProgress {
@@ -52,7 +59,7 @@ extension Call {
         let (reporter, hasSucceeded) = state.withLock { state in
             let reporter = state.counts.reporter ?? ProgressReporter(clock)
             state.counts.reporter = reporter
-            return (reporter, state.counts.hasSucceeded)
+            return (reporter, state.hasSucceeded)
         }
         // A reporter that was just made does not know that the request has ended.
         if let hasSucceeded { reporter.finish(progress, hasSucceeded: hasSucceeded) }
@@ -72,11 +79,11 @@ extension Call {
     }
 
     /// Returns true if the progress has changed.
-    private func count(_ event: ExchangeEvent, attempt: Int, _ state: inout State) -> Bool {
+    private func count(_ event: ExchangeEvent, attempt: Int, _ state: inout CallState) -> Bool {
         switch event {
         case .began:
             state.counts.attempts = attempt
-            state.makeRetryable()
+            state.attempt.isFinal = false
             (state.counts.sent, state.counts.toSend) = (0, nil)
             // A download resumes its partial file, so the received bytes also count for the next attempt.
             if kind != .download { (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (0, nil, false) }
@@ -115,16 +122,6 @@ extension Call {
     /// Reports the last progress, when the call ends.
     /// - Parameter hasSucceeded: True if the request succeeded.
     func finishProgress(hasSucceeded: Bool) {
-        let reporter = state.withLock { state in
-            state.counts.hasSucceeded = hasSucceeded
-            if hasSucceeded {
-                // A body without a length has ended, and its length is known now.
-                state.counts.hasHead = true
-                state.counts.toSend = state.counts.toSend ?? state.counts.sent
-                state.counts.toReceive = state.counts.toReceive ?? state.counts.received
-            }
-            return state.counts.reporter
-        }
-        reporter?.finish(progress, hasSucceeded: hasSucceeded)
+        state.withLock { $0.counts.reporter }?.finish(progress, hasSucceeded: hasSucceeded)
     }
 }

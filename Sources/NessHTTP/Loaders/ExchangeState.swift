@@ -1,0 +1,175 @@
+/// What can be of an exchange at a moment.
+///
+/// A value without a lock, a task or a call of a closure. Each event is a mutating function, and returns what has to be done outside the
+/// lock that `Exchange` holds.
+struct ExchangeState: Sendable {
+    /// Ends what runs, immediately and with an error.
+    typealias End = @Sendable (any Error) -> Void
+
+    enum Phase: Sendable {
+        /// In a queue, or on the wire.
+        case running(Running)
+        /// Stopped with an error. What ran may not have noticed yet.
+        case stopped(any Error)
+        case finished
+    }
+
+    /// How an exchange that runs can be stopped.
+    struct Running: Sendable {
+        /// `nil` while nothing runs that could be ended.
+        var end: End?
+        /// True while code of the application runs, which may ignore that it is ended.
+        var isApplicationCode = false
+    }
+
+    /// The effects of a stop.
+    struct Stop: Sendable {
+        let end: End?
+        /// True if the callers must not wait for what ran.
+        let abandonsFlight: Bool
+    }
+
+    private(set) var phase = Phase.running(Running())
+    var idleness = IdleClock()
+    var slots = ExchangeSlots()
+    /// The exchange as the circuit breaker counts it; `nil` without a breaker.
+    private(set) var permit: CircuitPermit?
+    /// The body that is sent, if its bytes may have to be waited for.
+    var body: HTTPBody?
+
+    var isFinished: Bool {
+        if case .finished = phase { return true }
+        return false
+    }
+
+    /// Throws the error with which the exchange was stopped.
+    func check() throws {
+        if case .stopped(let error) = phase { throw error }
+    }
+
+    /// The exchange leaves the queues, and is about to be sent.
+    mutating func begin(_ permit: CircuitPermit?, at now: Duration) {
+        self.permit = permit
+        idleness.begin(at: now)
+    }
+
+    /// The request is sent again.
+    /// - Returns: The closure that is no longer needed, to be released outside the lock.
+    mutating func beginAgain(at now: Duration) -> End? {
+        guard case .running(let running) = phase else { return nil }
+        phase = .running(Running(isApplicationCode: running.isApplicationCode))
+        idleness.begin(at: now)
+        return running.end
+    }
+
+    /// Code of the application starts.
+    mutating func beginApplicationCode() throws {
+        try check()
+        if case .running(let running) = phase { phase = .running(Running(end: running.end, isApplicationCode: true)) }
+    }
+
+    /// What runs can be ended by a closure. The first closure stays.
+    /// - Returns: The error to end it with at once; `nil` if it may run.
+    mutating func becomeStoppable(by end: @escaping End) -> (any Error)? {
+        switch phase {
+        case .running(let running):
+            if running.end == nil { phase = .running(Running(end: end, isApplicationCode: running.isApplicationCode)) }
+            return nil
+        case .stopped(let error): return error
+        case .finished: return nil
+        }
+    }
+
+    /// The exchange is stopped. Only the first stop counts, and none after the end.
+    mutating func stop(_ error: any Error) -> Stop? {
+        guard case .running(let running) = phase else { return nil }
+        phase = .stopped(error)
+        return Stop(end: running.end, abandonsFlight: running.isApplicationCode)
+    }
+
+    /// The exchange has ended.
+    /// - Returns: What is released or canceled outside the lock.
+    mutating func finish() -> (phase: Phase, body: HTTPBody?, timer: StartedTimer?) {
+        defer { (phase, body) = (.finished, nil) }
+        return (phase, body, idleness.finish())
+    }
+}
+
+/// The time since the last byte in either direction, and the check that is planned.
+struct IdleClock: Sendable {
+    /// What holds the exchange back, so that its silence is not the server's.
+    enum Hold: Sendable { case none, reader, network }
+
+    private var lastActivity = Duration.zero
+    private(set) var hold = Hold.none
+    /// True once the head of the response has arrived.
+    private(set) var hasHead = false
+    /// The number of checks that have started.
+    private var checkCount = 0
+    private var timer: (number: Int, timer: StartedTimer)?
+
+    /// The time starts, with no head.
+    mutating func begin(at now: Duration) { (lastActivity, hasHead) = (now, false) }
+
+    /// Bytes have moved.
+    mutating func move(at now: Duration, isHead: Bool) {
+        lastActivity = now
+        if hold == .network { hold = .none }
+        if isHead { hasHead = true }
+    }
+
+    /// A reader starts or ends its work on received bytes. Until it ends, the server is held back.
+    mutating func read(_ isReading: Bool, at now: Duration) { (lastActivity, hold) = (now, isReading ? .reader : .none) }
+
+    /// The request waits for a network, until bytes move.
+    mutating func waitForNetwork() { hold = .network }
+
+    /// A check starts.
+    /// - Returns: The time from which the silence counts, and the number of the check.
+    mutating func startCheck(at now: Duration) -> (lastActivity: Duration, number: Int) {
+        checkCount += 1
+        return (hold == .none ? lastActivity : now, checkCount)
+    }
+
+    /// A check has started its timer. The timer of the latest check stays: it includes the callers who joined last.
+    /// - Returns: The timer that is superfluous.
+    mutating func plan(_ started: StartedTimer, ofCheck number: Int) -> StartedTimer? {
+        if let timer, timer.number > number { return started }
+        defer { timer = (number, started) }
+        return timer?.timer
+    }
+
+    fileprivate mutating func finish() -> StartedTimer? {
+        defer { timer = nil }
+        return timer?.timer
+    }
+}
+
+/// The places that an exchange occupies at its host and among all exchanges of the manager, and who uses them.
+struct ExchangeSlots: Sendable {
+    typealias Lanes = (host: Limiter<ParsedURL.Origin>.Lane?, total: Limiter<Int>.Lane?)
+
+    /// `nil` for an exchange that bypasses the limits, and once the places were given back.
+    private var lanes: Lanes = (nil, nil)
+    /// The exchange, and its connections, which may outlive it.
+    private var users = 1
+
+    mutating func occupy(host lane: Limiter<ParsedURL.Origin>.Lane) { lanes.host = lane }
+    mutating func occupy(total lane: Limiter<Int>.Lane) { lanes.total = lane }
+
+    /// A connection uses the places.
+    mutating func use() { users += 1 }
+
+    /// A user has ended.
+    /// - Returns: The places to give back, if it was the last user.
+    mutating func endUse() -> Lanes {
+        users -= 1
+        return users == 0 ? giveBack() : (nil, nil)
+    }
+
+    /// Gives the places back, once.
+    mutating func giveBack() -> Lanes {
+        defer { lanes = (nil, nil) }
+        return lanes
+    }
+}

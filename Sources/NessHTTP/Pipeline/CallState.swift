@@ -1,0 +1,320 @@
+/// What can be of a call at a moment.
+///
+/// A value without a lock, a task that it starts or a closure that it calls. Each event is a mutating function, and returns what has to be
+/// done outside the lock that `Call` holds.
+struct CallState: Sendable {
+    enum Phase: Sendable {
+        /// New, running or paused; for a stream also while its body arrives.
+        case active(Active)
+        /// The body of a stream has arrived, and its reader has not ended.
+        case unread(HTTPResponse)
+        /// Ended with a response, or with an error.
+        case ended(HTTPResponse?, isDrop: Bool)
+    }
+
+    /// What a call holds until its end.
+    struct Active: Sendable {
+        fileprivate(set) var result = PendingResult.none
+        /// The task that makes the attempts; `nil` before the start.
+        fileprivate(set) var task: Task<Void, Never>?
+        fileprivate(set) var wait = Wait.none
+        fileprivate(set) var deadline = Deadline.none
+        /// Ends the work that another result can replace at the deadline; `nil` if the deadline ends the call.
+        fileprivate var abandon: (@Sendable (any Error) -> Void)?
+        fileprivate var unregister: (@Sendable () -> Void)?
+        /// The source of the current exchange's partial response.
+        fileprivate(set) var partial: (any PartialResponse)?
+    }
+
+    /// Where the result goes.
+    enum PendingResult: Sendable {
+        /// Nowhere: the call has no promise.
+        case none
+        case promise(any CallOwner)
+        /// The promise has settled with the head of a stream. The reader takes the body.
+        case reader(HTTPResponse)
+
+        /// True if somebody reads the body of a stream, now or later.
+        fileprivate var hasReader: Bool { if case .none = self { false } else { true } }
+    }
+
+    /// What the call's task waits in, or is about to.
+    enum Wait: Sendable {
+        case none
+        case flight(Flight.Member)
+        /// The time before the next attempt, which a pause ends.
+        case delay(Task<Void, any Error>)
+        case pause(Waiter)
+    }
+
+    enum Deadline: Sendable {
+        case none
+        case running(StartedTimer, end: Duration)
+        /// During a pause.
+        case suspended(left: Duration)
+    }
+
+    private(set) var phase = Phase.active(Active())
+    private(set) var pauses = Pauses.none
+    var counts = CallCounts()
+    var attempt = AttemptFacts()
+
+    /// The pauses so far.
+    enum Pauses: Sendable {
+        case none
+        /// The call's task has not noticed the last one.
+        case new
+        case noticed
+    }
+
+    var active: Active? {
+        if case .active(let active) = phase { return active }
+        return nil
+    }
+
+    var hasEnded: Bool { if case .active = phase { false } else { true } }
+
+    var isPaused: Bool {
+        if case .active(let active) = phase, case .pause = active.wait { return true }
+        return false
+    }
+
+    var isDropped: Bool {
+        if case .ended(_, true) = phase { return true }
+        return false
+    }
+
+    /// The response that the call ended with; for a stream, the response whose body is being read.
+    var response: HTTPResponse? {
+        switch phase {
+        case .active(let active): if case .reader(let response) = active.result { response } else { nil }
+        case .unread(let response): response
+        case .ended(let response, _): response
+        }
+    }
+
+    /// True if the request has succeeded; `nil` until it has ended.
+    var hasSucceeded: Bool? { hasEnded ? response != nil : nil }
+
+    /// Changes what an active call holds. Does nothing after the end.
+    private mutating func change<Value>(_ body: (inout Active) -> Value) -> Value? {
+        guard case .active(var active) = phase else { return nil }
+        // The phase holds no second copy meanwhile.
+        phase = .ended(nil, isDrop: false)
+        defer { phase = .active(active) }
+        return body(&active)
+    }
+
+    // MARK: the start
+
+    /// The call gets its promise.
+    mutating func setPromise(_ owner: any CallOwner) { _ = change { $0.result = .promise(owner) } }
+
+    /// The manager keeps the call until its end.
+    /// - Returns: False if it has ended already.
+    mutating func register(_ unregister: @escaping @Sendable () -> Void) -> Bool { change { $0.unregister = unregister } != nil }
+
+    /// The call gets its task. That of a call that has ended is canceled.
+    mutating func start(_ task: Task<Void, Never>) { if change({ $0.task = task }) == nil { task.cancel() } }
+
+    // MARK: the end
+
+    /// What is done and released outside the lock after the end.
+    struct End: Sendable {
+        let held: Active
+        /// The task to cancel; `nil` if it runs a flight that others may have joined. The last of them to leave cancels it.
+        let task: Task<Void, Never>?
+        /// False if the end is yet to come: the body of a stream has not been read.
+        let tellsObservers: Bool
+
+        var deadlineTimer: StartedTimer? { if case .running(let timer, _) = held.deadline { timer } else { nil } }
+        var owner: (any CallOwner)? { if case .promise(let owner) = held.result { owner } else { nil } }
+        func unregister() { held.unregister?() }
+    }
+
+    /// The call ends. Only the first end counts.
+    /// - Parameters:
+    ///   - response: The response; `nil` for an error.
+    ///   - isDrop: True if the promise was dropped, or the stream by its reader.
+    ///   - isStream: True if the body of a response is read after the end.
+    mutating func end(with response: HTTPResponse?, isDrop: Bool, isStream: Bool) -> End? {
+        guard case .active(let held) = phase else { return nil }
+        counts.end(hasSucceeded: response != nil)
+        var task = held.task
+        if case .flight(let member) = held.wait, member.isRunner { task = nil }
+        phase = .ended(response, isDrop: isDrop)
+        // Also the body of an error, which was collected before the promise settles, is yet to be read.
+        if let response, isStream, held.result.hasReader { phase = .unread(response) }
+        if case .unread = phase { return End(held: held, task: task, tellsObservers: false) }
+        return End(held: held, task: task, tellsObservers: true)
+    }
+
+    /// What the end of a reader brings about.
+    enum ReaderEnd: Sendable {
+        /// The wire still runs: the call ends.
+        case call(End, HTTPResponse)
+        /// The wire has ended: observers hear of the end.
+        case observers(HTTPResponse)
+    }
+
+    /// The reader of a stream has read enough, failed, or was dropped. Only its first end counts.
+    mutating func endReading(hasFailed: Bool, isDrop: Bool) -> ReaderEnd? {
+        switch phase {
+        case .active(let active):
+            guard case .reader(let response) = active.result,
+                let end = end(with: hasFailed ? nil : response, isDrop: isDrop, isStream: false)
+            else { return nil }
+            return .call(end, response)
+        case .unread(let response):
+            phase = .ended(response, isDrop: isDrop)
+            return .observers(response)
+        case .ended: return nil
+        }
+    }
+
+    /// The head of a stream settles the promise.
+    /// - Returns: The promise; `nil` if it has settled.
+    mutating func settle(withHead response: HTTPResponse) -> (any CallOwner)? {
+        change { active in
+            guard case .promise(let owner) = active.result else { return nil }
+            active.result = .reader(response)
+            return owner
+        } ?? nil
+    }
+
+    // MARK: the flight
+
+    /// The call has joined a flight.
+    /// - Throws: `CancellationError` after the end, `Call.Paused` during a pause. The caller then has to leave the flight.
+    mutating func enter(_ member: Flight.Member) throws {
+        if isPaused { throw Call.Paused() }
+        guard change({ $0.wait = .flight(member) }) != nil else { throw CancellationError() }
+    }
+
+    /// The flight has ended, or the call has left it.
+    /// - Throws: `CancellationError` after the end.
+    mutating func leaveFlight() throws {
+        let isActive: Void? = change { if case .flight = $0.wait { $0.wait = .none } }
+        if isActive == nil { throw CancellationError() }
+    }
+
+    /// Another partial response takes the place of the last one, which is released outside the lock.
+    mutating func setPartial(_ source: (any PartialResponse)?) -> (any PartialResponse)? {
+        change { active in
+            defer { active.partial = source }
+            return active.partial
+        } ?? nil
+    }
+
+    // MARK: the deadline
+
+    /// The end of the deadline, on the manager's clock; `nil` while it does not run.
+    var deadlineEnd: Duration? {
+        if case .active(let active) = phase, case .running(_, let end) = active.deadline { return end }
+        return nil
+    }
+
+    /// The deadline starts, or continues. During a pause it waits for the resume.
+    /// - Returns: False if the timer is not needed.
+    mutating func startDeadline(_ timer: StartedTimer, after time: Duration, end: Duration) -> Bool {
+        change { active in
+            if case .pause = active.wait {
+                active.deadline = .suspended(left: time)
+                return false
+            }
+            active.deadline = .running(timer, end: end)
+            return true
+        } ?? false
+    }
+
+    /// Work starts whose result can be replaced at the deadline; or, without a closure, it has ended.
+    mutating func setAbandon(_ abandon: (@Sendable (any Error) -> Void)?) { _ = change { $0.abandon = abandon } }
+
+    /// The time of the deadline has come.
+    /// - Returns: What to do instead of ending the call; `nil` to end it.
+    mutating func passDeadline() -> (@Sendable (any Error) -> Void)? {
+        change { active in
+            defer { active.abandon = nil }
+            return active.abandon
+        } ?? nil
+    }
+
+    /// A last timer takes the place of the deadline's.
+    /// - Returns: False if the call has ended, or is paused.
+    mutating func prolongDeadline(_ timer: StartedTimer) -> Bool {
+        change { active in
+            guard case .running(_, let end) = active.deadline else { return false }
+            active.deadline = .running(timer, end: end)
+            return true
+        } ?? false
+    }
+
+    // MARK: the pause
+
+    /// What a pause ends.
+    struct Pause: Sendable {
+        let wait: Wait
+        let deadlineTimer: StartedTimer?
+    }
+
+    /// The call is paused.
+    /// - Returns: What the pause ends; `nil` for a call that is paused or has ended.
+    mutating func pause(_ waiter: Waiter, at now: Duration) -> Pause? {
+        if isPaused { return nil }
+        let pause: Pause? = change { active in
+            var timer: StartedTimer?
+            if case .running(let running, let end) = active.deadline {
+                (timer, active.deadline) = (running, .suspended(left: end - now))
+            }
+            defer { active.wait = .pause(waiter) }
+            return Pause(wait: active.wait, deadlineTimer: timer)
+        }
+        if pause != nil { pauses = .new }
+        return pause
+    }
+
+    /// The call is resumed.
+    /// - Returns: The wait to end, and the time that the deadline has left; `nil` for a call that is not paused.
+    mutating func resume() -> (waiter: Waiter, timeLeft: Duration?)? {
+        change { active in
+            guard case .pause(let waiter) = active.wait else { return nil }
+            active.wait = .none
+            guard case .suspended(let left) = active.deadline else { return (waiter, nil) }
+            active.deadline = .none
+            return (waiter, left)
+        } ?? nil
+    }
+
+    /// The call's task asks whether it was paused.
+    /// - Returns: True if it was since the last time, and the wait for the resume.
+    mutating func noticePause() -> (isNew: Bool, waiter: Waiter?) {
+        let isNew = if case .new = pauses { true } else { false }
+        if isNew { pauses = .noticed }
+        if case .active(let active) = phase, case .pause(let waiter) = active.wait { return (isNew, waiter) }
+        return (isNew, nil)
+    }
+
+    /// The wait before the next attempt starts.
+    /// - Returns: False if a pause has ended it.
+    mutating func startDelay(_ sleep: Task<Void, any Error>) -> Bool {
+        guard case .active(let active) = phase else { return false }
+        if case .pause = active.wait { return false }
+        if case .new = pauses { return false }
+        _ = change { $0.wait = .delay(sleep) }
+        return true
+    }
+
+    mutating func endDelay() { _ = change { if case .delay = $0.wait { $0.wait = .none } } }
+}
+
+/// What the attempts of a call have found out.
+struct AttemptFacts: Sendable {
+    /// True if no retry control may decide about the outcome of the last attempt.
+    var isFinal = false
+    /// True if an `Authentication` handles a 401 of this request.
+    var isAuthenticated = false
+    /// The credential renewals: one after a 401, and one after a 403.
+    var renewals = CredentialRenewals()
+    /// The first attempt in which a server may have acted on the request; `nil` for none.
+    var firstAction: Int?
+}

@@ -1,0 +1,229 @@
+/// What can be of a flight at a moment.
+///
+/// A value without a lock, a task that it starts or a closure that it calls. Each event is a mutating function, and returns what has to be
+/// done outside the lock that `Flight` holds.
+struct FlightState: Sendable {
+    typealias Member = Flight.Member
+    typealias Outcome = Result<HTTPResponse, any Error>
+
+    enum Phase: Sendable {
+        /// Callers may join.
+        case open
+        /// About to time out for all members. A caller who joined now would share the failure.
+        case timingOut
+        /// Left by the last member, or abandoned. From now on the error is the only outcome: several steps may notice the stop, in any order.
+        case stopped(any Error)
+        /// Finished, with the outcome for a caller who decided to join just before; `nil` if it must not be shared.
+        case finished(Outcome?)
+    }
+
+    /// Who runs the flight.
+    enum Driver: Sendable {
+        case nobody
+        case task(Task<Void, Never>)
+        /// The task of a call; `nil` for a call that has ended.
+        case caller(Task<Void, Never>?)
+
+        func cancel() {
+            switch self {
+            case .nobody: break
+            case .task(let task): task.cancel()
+            case .caller(let task): task?.cancel()
+            }
+        }
+    }
+
+    private(set) var phase = Phase.open
+    private var driver = Driver.nobody
+    /// In the order in which they joined. A queue, because any of many callers may leave.
+    private(set) var members = WaiterQueue<Member>()
+    /// The members that are told what happened before they joined. Nothing else tells them of events meanwhile: a newer event would
+    /// overtake the older ones.
+    private var behind: [Member] = []
+    private var events = LatestEvents()
+    /// The number of events so far.
+    private(set) var eventCount = 0
+    /// The time of the next idle check; `nil` if none is planned.
+    private var nextCheck: Duration?
+    /// True if a caller has another idle timeout once the head has arrived.
+    private(set) var hasTimeoutToHead = false
+    /// The exchanges: several for a download in segments.
+    private var exchanges: [any WireExchange] = []
+    private(set) var partial: (any PartialResponse)?
+    /// True if a server may have acted on a request of the flight, such as a POST that led to a 303.
+    private(set) var mayHaveActed = false
+
+    var isOpen: Bool {
+        if case .open = phase { return true }
+        return false
+    }
+
+    /// The error with which the flight was stopped.
+    var stopError: (any Error)? {
+        if case .stopped(let error) = phase { return error }
+        return nil
+    }
+
+    // MARK: the start and the end
+
+    /// The flight gets its own task.
+    /// - Returns: False if it was left before it began. It then gets none.
+    mutating func start(_ makeTask: () -> Task<Void, Never>) -> Bool {
+        guard isOpen else { return false }
+        driver = .task(makeTask())
+        return true
+    }
+
+    /// What is done and released outside the lock after the end.
+    struct End: Sendable {
+        let members: [Member]
+        /// The outcome for the caller whose task runs the flight.
+        let outcome: Outcome
+        fileprivate let released: (Driver, (any PartialResponse)?, [Member])
+    }
+
+    /// The flight has an outcome.
+    mutating func finish(_ outcome: Outcome) -> End {
+        defer { (driver, partial, behind) = (.nobody, nil, []) }
+        let stopError = stopError
+        phase = .finished(isOpen ? outcome : nil)
+        return End(
+            members: members.takeAll(), outcome: stopError.map { .failure($0) } ?? outcome, released: (driver, partial, behind))
+    }
+
+    /// The effects of a stop.
+    struct Stop: Sendable {
+        let members: [Member]
+        let driver: Driver
+        let exchanges: [any WireExchange]
+    }
+
+    /// The members no longer wait, although code of the application may still run.
+    mutating func abandon(_ error: any Error) -> Stop {
+        switch phase {
+        case .open, .timingOut: phase = .stopped(error)
+        case .stopped, .finished: break
+        }
+        return Stop(members: members.takeAll(), driver: driver, exchanges: [])
+    }
+
+    /// The flight does not start.
+    /// - Returns: The members, which are released outside the lock.
+    mutating func discard() -> [Member] {
+        phase = .finished(nil)
+        return members.takeAll()
+    }
+
+    // MARK: joining and leaving
+
+    /// What becomes of a caller who wants to join.
+    enum Join: Sendable {
+        /// A member. Those that it excludes have left. The exchanges are checked for idleness, because its timeout may be earlier.
+        case joined(Member, isLate: Bool, excluded: [Member], checked: [any WireExchange])
+        /// The flight has just finished: the caller gets the outcome.
+        case late(Member, Outcome)
+        /// The flight was left by all, or is about to time out for all.
+        case tooLate
+    }
+
+    /// A caller wants to join.
+    /// - Parameters:
+    ///   - driver: The task of a caller who runs the flight; `nil` for one who waits in it.
+    ///   - timeouts: Its idle timeouts.
+    ///   - now: The current time, on the manager's clock.
+    ///   - excludesOthers: True if the other members are excluded.
+    ///   - make: Makes the member.
+    mutating func join(
+        driving driver: Driver?, timeouts: Member.Timeouts, at now: Duration, excludingOthers excludesOthers: Bool,
+        _ make: (WaiterQueue<Member>.ID) -> Member
+    ) -> Join {
+        switch phase {
+        case .timingOut, .stopped, .finished(nil): return .tooLate
+        case .finished(let outcome?):
+            var late = WaiterQueue<Member>()
+            return .late(late.join(make), outcome)
+        case .open: break
+        }
+        if let driver { self.driver = driver }
+        if timeouts.toHead != timeouts.toEnd { hasTimeoutToHead = true }
+        let excluded = excludesOthers ? members.takeAll() : []
+        let member = members.join(make), isLate = eventCount > 0
+        if isLate { behind.append(member) }
+        // Of several checks, `nextCheck` is only the one that was planned last.
+        let isEarlier = exchanges.count > 1 || nextCheck.map { now + timeouts.earlier < $0 } ?? false
+        return .joined(member, isLate: isLate, excluded: excluded, checked: isEarlier ? exchanges : [])
+    }
+
+    /// A member leaves.
+    /// - Returns: The member, and the stop of the flight if it was the last one; `nil` if it had left before.
+    mutating func leave(_ id: WaiterQueue<Member>.ID, becauseOf error: any Error) -> (member: Member, stop: Stop?)? {
+        guard let member = members.leave(id) else { return nil }
+        if !behind.isEmpty { behind.removeAll { $0 === member } }
+        guard members.isEmpty else { return (member, nil) }
+        switch phase {
+        case .open, .timingOut:
+            phase = .stopped(error)
+            return (member, Stop(members: [], driver: driver, exchanges: exchanges))
+        case .stopped, .finished: return (member, nil)
+        }
+    }
+
+    // MARK: the exchanges
+
+    /// An exchange starts.
+    /// - Throws: The error with which the flight was stopped.
+    mutating func add(_ exchange: any WireExchange) throws {
+        if let stopError { throw stopError }
+        exchanges.append(exchange)
+    }
+
+    mutating func remove(_ exchange: any WireExchange) { exchanges.removeAll { $0 === exchange } }
+
+    mutating func noteAction() { mayHaveActed = true }
+
+    /// Another partial response takes the place of the last one, which is released outside the lock.
+    mutating func setPartial(_ source: (any PartialResponse)?) -> (any PartialResponse)? {
+        defer { partial = source }
+        return partial
+    }
+
+    /// No byte has moved for a while.
+    /// - Returns: The members whose timeout has passed, each with its timeout, and the time of the next check; `nil` for that if it has
+    ///   passed for all of them. They then stay: the flight itself times out.
+    mutating func checkIdleness(
+        since lastActivity: Duration, at now: Duration, hasHead: Bool
+    ) -> (idle: [(member: Member, timeout: Duration)], next: Duration?) {
+        var idle: [(member: Member, timeout: Duration)] = []
+        var next: Duration?
+        func check(_ member: Member) {
+            let timeout = hasHead ? member.timeouts.toEnd : member.timeouts.toHead
+            let end = max(lastActivity, member.joinedAt) + timeout.clampedForSleep
+            if end <= now { idle.append((member, timeout)) } else { next = min(next ?? end, end) }
+        }
+        // Most flights have one member, for whom no array has to be made.
+        if members.count == 1, let only = members.firstElement { check(only) } else { members.elements.forEach(check) }
+        nextCheck = next
+        if next == nil, !idle.isEmpty, isOpen { phase = .timingOut }
+        return (idle, next)
+    }
+
+    // MARK: events
+
+    /// An event comes from the wire.
+    /// - Returns: The members to tell. Most flights have one, for whom no array has to be made.
+    mutating func report(_ event: ExchangeEvent) -> (only: Member?, others: [Member]) {
+        events.keep(event)
+        eventCount += 1
+        if members.count == 1, behind.isEmpty { return (members.firstElement, []) }
+        return (nil, members.elements.filter { member in !behind.contains { $0 === member } })
+    }
+
+    /// A late member is told what happened.
+    /// - Parameter count: The number of events that it knows.
+    /// - Returns: The latest events; `nil` if it knows them all, so that it is told of the next one when that comes.
+    mutating func news(after count: Int, for member: Member) -> LatestEvents? {
+        if eventCount > count { return events }
+        behind.removeAll { $0 === member }
+        return nil
+    }
+}

@@ -1,0 +1,219 @@
+import NessTesting
+import TestSupport
+import Testing
+
+@testable import NessHTTP
+
+/// Plays every order of events on the states of a call.
+@Suite(.inTurn(.withoutSockets)) struct CallStateTests {
+    /// A call, and what its events have done.
+    struct Model {
+        var state = CallState()
+        var ends = 0
+        var told = 0
+        /// The settlements of the promise.
+        var settled = 0
+        var hasPromise = false
+        var hasTask = false
+        var canceledTask = 0
+        /// The waits of pauses that have not ended.
+        var waiting: Set<ObjectIdentifier> = []
+        var pauses = 0
+        var resumedTwice = false
+        /// The member that has not left its flight.
+        var isMember = false
+        var timers: Set<Int> = []
+        var startedTimers = 0
+        var enteredWhilePaused = false
+        var isStream: Bool
+
+        mutating func cancel(_ timer: StartedTimer?) {
+            if case .queued(_, let id) = timer { timers.remove(id) }
+        }
+
+        mutating func resume(_ waiter: Waiter) { if waiting.remove(ObjectIdentifier(waiter)) == nil { resumedTwice = true } }
+
+        mutating func take(_ end: CallState.End?) {
+            guard let end else { return }
+            ends += 1
+            told += end.tellsObservers ? 1 : 0
+            settled += end.owner == nil ? 0 : 1
+            canceledTask += end.task == nil ? 0 : 1
+            cancel(end.deadlineTimer)
+            switch end.held.wait {
+            case .flight: isMember = false
+            case .pause(let waiter): resume(waiter)
+            case .delay, .none: break
+            }
+        }
+    }
+
+    private typealias Event = StateExplorer<Model>.Event
+    private static let timers = TimerQueue(elapsed: { .zero }, sleepUntil: { _ in })
+
+    private static func events() throws -> [Event] {
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let response = HTTPResponse(statusCode: 200, request: request)
+        let context = CallContext(Call(.success(request), CallPolicies(), clock: PipelineClock(ManualClock())))
+        let flight = Flight(request, in: context)
+        let member = try #require(flight.join(request, in: context))
+        let promise = Owner()
+        let waiters = (0..<3).map { _ in Waiter {} }
+        let task = Task {}, delay = Task<Void, any Error> {}
+        func end(_ name: String, _ response: HTTPResponse?, isDrop: Bool = false) -> Event {
+            Event(name: name) { model in
+                model.take(model.state.end(with: response, isDrop: isDrop, isStream: model.isStream))
+                return true
+            }
+        }
+        func endReading(_ name: String, hasFailed: Bool, isDrop: Bool) -> Event {
+            Event(name: name) { model in
+                switch model.state.endReading(hasFailed: hasFailed, isDrop: isDrop) {
+                case .call(let end, _): model.take(end)
+                case .observers: model.told += 1
+                case nil: break
+                }
+                return true
+            }
+        }
+        return [
+            Event(name: "promise") { model in
+                guard !model.hasTask, !model.hasPromise, !model.state.hasEnded else { return false }
+                model.hasPromise = true
+                model.state.setPromise(promise)
+                return true
+            },
+            Event(name: "start") { model in
+                guard !model.hasTask else { return false }
+                model.hasTask = true
+                if model.state.hasEnded { model.canceledTask += 1 }
+                model.state.start(task)
+                return true
+            },
+            Event(name: "head of a stream") { model in
+                guard model.isStream, model.state.settle(withHead: response) != nil else { return false }
+                model.settled += 1
+                return true
+            },
+            Event(name: "joins a flight") { model in
+                guard !model.isMember else { return false }
+                do {
+                    let wasPaused = model.state.isPaused
+                    try model.state.enter(member)
+                    if wasPaused { model.enteredWhilePaused = true }
+                    model.isMember = true
+                } catch {}
+                return true
+            },
+            Event(name: "the flight ends") { model in
+                model.isMember = false
+                try? model.state.leaveFlight()
+                return true
+            },
+            Event(name: "pause") { model in
+                guard model.pauses < 3 else { return false }
+                let waiter = waiters[model.pauses]
+                guard let pause = model.state.pause(waiter, at: .zero) else { return true }
+                model.pauses += 1
+                model.waiting.insert(ObjectIdentifier(waiter))
+                model.cancel(pause.deadlineTimer)
+                if case .flight = pause.wait { model.isMember = false }
+                return true
+            },
+            Event(name: "resume") { model in
+                guard let (waiter, timeLeft) = model.state.resume() else { return true }
+                model.resume(waiter)
+                guard timeLeft != nil else { return true }
+                model.startedTimers += 1
+                let timer = StartedTimer.queued(timers, id: model.startedTimers)
+                if model.state.startDeadline(timer, after: .seconds(1), end: .seconds(1)) { model.timers.insert(model.startedTimers) }
+                return true
+            },
+            Event(name: "notices the pause") { model in
+                _ = model.state.noticePause()
+                return true
+            },
+            Event(name: "delay") { model in
+                guard !model.isMember else { return false }
+                _ = model.state.startDelay(delay)
+                return true
+            },
+            Event(name: "the delay ends") { model in
+                model.state.endDelay()
+                return true
+            },
+            Event(name: "deadline starts") { model in
+                guard model.startedTimers == 0 else { return false }
+                model.startedTimers = 1
+                if model.state.startDeadline(.queued(timers, id: 1), after: .seconds(1), end: .seconds(1)) { model.timers.insert(1) }
+                return true
+            },
+            Event(name: "replaceable work") { model in
+                model.state.setAbandon { _ in }
+                return true
+            },
+            Event(name: "replaceable work ends") { model in
+                model.state.setAbandon(nil)
+                return true
+            },
+            Event(name: "the deadline passes") { model in
+                guard let fired = model.timers.first, model.startedTimers < 6 else { return false }
+                guard model.state.passDeadline() != nil else {
+                    model.take(model.state.end(with: nil, isDrop: false, isStream: model.isStream))
+                    return true
+                }
+                model.timers.remove(fired)
+                model.startedTimers += 1
+                if model.state.prolongDeadline(.queued(timers, id: model.startedTimers)) { model.timers.insert(model.startedTimers) }
+                return true
+            },
+            end("response", response), end("error", nil), end("drop", nil, isDrop: true),
+            endReading("the reader has read all", hasFailed: false, isDrop: false),
+            endReading("the reader fails", hasFailed: true, isDrop: false),
+            endReading("the reader is dropped", hasFailed: true, isDrop: true),
+        ]
+    }
+
+    private static func faults(_ model: Model) -> [String] {
+        var faults: [String] = []
+        func rule(_ text: String, _ holds: Bool) { if !holds { faults.append(text) } }
+        rule("a call ends at most once", model.ends <= 1)
+        rule("observers hear of one end", model.told <= 1)
+        let isUnread = if case .unread = model.state.phase { true } else { false }
+        rule("observers hear of the end once it is over, and not before", !model.state.hasEnded || (model.told == 1) != isUnread)
+        rule("a promise settles once", model.settled <= 1)
+        rule("a promise settles at the end at the latest", !model.state.hasEnded || !model.hasPromise || model.settled == 1)
+        rule("no wait of a pause ends twice", !model.resumedTwice)
+        rule("at most one pause waits", model.waiting.count <= 1)
+        rule("a pause waits exactly while the call is paused", model.waiting.isEmpty != model.state.isPaused)
+        rule("a call that has ended or is paused is no member", !(model.state.hasEnded || model.state.isPaused) || !model.isMember)
+        rule("no flight is entered during a pause", !model.enteredWhilePaused)
+        rule("one timer at most runs", model.timers.count <= 1)
+        rule("after the end, and during a pause, no timer runs", !(model.state.hasEnded || model.state.isPaused) || model.timers.isEmpty)
+        rule("the task of a call that has ended is canceled", !model.state.hasEnded || !model.hasTask || model.canceledTask == 1)
+        return faults
+    }
+
+    @Test("in every order of events a call ends once, settles once, and its observers hear of one end", arguments: [false, true])
+    func everyOrder(isStream: Bool) throws {
+        let explorer = StateExplorer<Model>(
+            events: try Self.events(),
+            describe: { model in
+                "\(shape(model.state, without: ["counts", "attempt", "id", "message", "end", "left"])) \(model.ends) \(model.told) "
+                    + "\(model.settled) \(model.hasPromise) \(model.hasTask) \(model.canceledTask) \(model.waiting.count) \(model.pauses) "
+                    + "\(model.isMember) \(model.timers.count) \(model.startedTimers)"
+            }, faults: Self.faults)
+        let report = explorer.run(from: Model(isStream: isStream))
+        print("call: \(report.states) states, \(report.steps) steps, sequences of up to \(report.depth) events")
+        #expect(report.faults == [:])
+        #expect(report.states > 1_000, "the exploration is not empty")
+    }
+}
+
+/// The promise of a call that never starts.
+private final class Owner: Promise<Int>, CallOwner, @unchecked Sendable {
+    init() { super.init(makeDropError: { CancellationError() }) }
+
+    func settlement(by response: HTTPResponse) throws -> @Sendable () -> Void { {} }
+    func settle(failing error: any Error) {}
+}

@@ -1,0 +1,165 @@
+import NessTesting
+import TestSupport
+import Testing
+
+@testable import NessHTTP
+
+/// Plays every order of events on the states of an exchange.
+@Suite(.inTurn(.withoutSockets)) struct ExchangeStateTests {
+    /// An exchange, and what its events had done.
+    struct Model: Sendable {
+        var state = ExchangeState()
+        var hasBegun = false
+        var hasFinished = false
+        var connections = 0
+        var stops = 0
+        var occupied = (host: 0, total: 0)
+        var givenBack = (host: 0, total: 0)
+        var startedTimers = 0
+        var canceledTimers: Set<Int> = []
+        var canceledTwice = false
+        var startedAfterStop = false
+
+        mutating func giveBack(_ lanes: ExchangeSlots.Lanes) {
+            givenBack.host += lanes.host == nil ? 0 : 1
+            givenBack.total += lanes.total == nil ? 0 : 1
+        }
+
+        mutating func cancel(_ timer: StartedTimer?) {
+            guard case .queued(_, let id) = timer else { return }
+            if !canceledTimers.insert(id).inserted { canceledTwice = true }
+        }
+    }
+
+    private static let hosts = Limiter<ParsedURL.Origin>(limit: 1)
+    private static let total = Limiter<Int>(limit: 1)
+    private static let timers = TimerQueue(elapsed: { .zero }, sleepUntil: { _ in })
+
+    private static func events() throws -> [StateExplorer<Model>.Event] {
+        typealias Event = StateExplorer<Model>.Event
+        let host = hosts.enter(HTTPRequest(url: try url("https://mock.test/")).origin).lane, all = total.enter(0).lane
+        return [
+            Event(name: "place at the host") { model in
+                guard !model.hasBegun, !model.hasFinished, model.occupied.host == 0 else { return false }
+                model.occupied.host = 1
+                model.state.slots.occupy(host: host)
+                return true
+            },
+            Event(name: "place among all") { model in
+                guard !model.hasBegun, !model.hasFinished, model.occupied.host == 1, model.occupied.total == 0 else { return false }
+                model.occupied.total = 1
+                model.state.slots.occupy(total: all)
+                return true
+            },
+            Event(name: "begin") { model in
+                guard !model.hasBegun, !model.hasFinished else { return false }
+                model.hasBegun = true
+                model.state.begin(nil, at: .zero)
+                return true
+            },
+            Event(name: "begin again") { model in
+                guard model.hasBegun, !model.hasFinished else { return false }
+                _ = model.state.beginAgain(at: .zero)
+                return true
+            },
+            Event(name: "application code") { model in
+                guard model.hasBegun, !model.hasFinished else { return false }
+                do {
+                    try model.state.beginApplicationCode()
+                    if model.stops > 0 { model.startedAfterStop = true }
+                } catch {}
+                return true
+            },
+            Event(name: "stoppable") { model in
+                guard model.hasBegun else { return false }
+                let error = model.state.becomeStoppable { _ in }
+                if model.stops > 0, error == nil, !model.hasFinished { model.startedAfterStop = true }
+                return true
+            },
+            Event(name: "stop") { model in
+                if model.state.stop(CancellationError()) != nil { model.stops += 1 }
+                return true
+            },
+            Event(name: "connection") { model in
+                guard !model.state.isFinished, model.connections < 2 else { return false }
+                model.connections += 1
+                model.state.slots.use()
+                return true
+            },
+            Event(name: "connection ends") { model in
+                guard model.connections > 0 else { return false }
+                model.connections -= 1
+                model.giveBack(model.state.slots.endUse())
+                return true
+            },
+            Event(name: "waits for a network") { model in
+                guard !model.state.isFinished else { return false }
+                model.state.idleness.waitForNetwork()
+                model.giveBack(model.state.slots.giveBack())
+                return true
+            },
+            Event(name: "bytes") { model in
+                model.state.idleness.move(at: .zero, isHead: false)
+                return true
+            },
+            Event(name: "head") { model in
+                model.state.idleness.move(at: .zero, isHead: true)
+                return true
+            },
+            Event(name: "reader works") { model in
+                model.state.idleness.read(true, at: .zero)
+                return true
+            },
+            Event(name: "reader rests") { model in
+                model.state.idleness.read(false, at: .zero)
+                return true
+            },
+            Event(name: "two checks, the later of which plans first") { model in
+                guard !model.hasFinished, model.startedTimers < 4 else { return false }
+                let first = model.state.idleness.startCheck(at: .zero), second = model.state.idleness.startCheck(at: .zero)
+                for check in [second, first] {
+                    model.startedTimers += 1
+                    model.cancel(model.state.idleness.plan(.queued(timers, id: model.startedTimers), ofCheck: check.number))
+                }
+                return true
+            },
+            Event(name: "finish") { model in
+                guard !model.hasFinished else { return false }
+                model.hasFinished = true
+                model.cancel(model.state.finish().timer)
+                model.giveBack(model.state.slots.endUse())
+                return true
+            },
+        ]
+    }
+
+    private static func faults(_ model: Model) -> [String] {
+        var faults: [String] = []
+        func rule(_ text: String, _ holds: Bool) { if !holds { faults.append(text) } }
+        rule("an exchange is stopped at most once", model.stops <= 1)
+        rule("nothing starts after a stop", !model.startedAfterStop)
+        rule(
+            "a place is given back at most once",
+            model.givenBack.host <= model.occupied.host && model.givenBack.total <= model.occupied.total)
+        let isOver = model.hasFinished && model.connections == 0
+        rule("after the end no place is occupied", !isOver || model.givenBack == model.occupied)
+        rule("no timer is canceled twice", !model.canceledTwice)
+        rule("one timer at most runs", model.startedTimers - model.canceledTimers.count <= 1)
+        rule("after the end no timer runs", !model.hasFinished || model.startedTimers == model.canceledTimers.count)
+        return faults
+    }
+
+    @Test("in every order of events an exchange is stopped once, gives each place back once, and leaves no timer")
+    func everyOrder() throws {
+        let explorer = StateExplorer<Model>(
+            events: try Self.events(),
+            describe: { model in
+                "\(shape(model.state, without: ["checkCount", "number", "id"])) \(model.hasBegun) \(model.hasFinished) \(model.connections) "
+                    + "\(model.stops) \(model.occupied) \(model.givenBack) \(model.startedTimers) \(model.canceledTimers.count)"
+            }, faults: Self.faults)
+        let report = explorer.run(from: Model())
+        print("exchange: \(report.states) states, \(report.steps) steps, sequences of up to \(report.depth) events")
+        #expect(report.faults == [:])
+        #expect(report.states > 1_000, "the exploration is not empty")
+    }
+}
