@@ -1,4 +1,4 @@
-/// What can be of an exchange at a moment.
+/// The state of an exchange: its phase, and what each phase has.
 ///
 /// A value without a lock, a task or a call of a closure. Each event is a mutating function, and returns what has to be done outside the
 /// lock that `Exchange` holds.
@@ -14,7 +14,7 @@ struct ExchangeState: Sendable {
         case finished
     }
 
-    /// How an exchange that runs can be stopped.
+    /// The means to stop an exchange that runs.
     struct Running: Sendable {
         /// `nil` while nothing runs that could be ended.
         var end: End?
@@ -68,8 +68,8 @@ struct ExchangeState: Sendable {
         if case .running(let running) = phase { phase = .running(Running(end: running.end, isApplicationCode: true)) }
     }
 
-    /// What runs can be ended by a closure. The first closure stays.
-    /// - Returns: The error to end it with at once; `nil` if it may run.
+    /// A closure can end what runs from now on. The first closure stays.
+    /// - Returns: The error to end it with immediately; `nil` if it may run.
     mutating func becomeStoppable(by end: @escaping End) -> (any Error)? {
         switch phase {
         case .running(let running):
@@ -88,7 +88,7 @@ struct ExchangeState: Sendable {
     }
 
     /// The exchange has ended.
-    /// - Returns: What is released or canceled outside the lock.
+    /// - Returns: The parts that are released or canceled outside the lock.
     mutating func finish() -> (phase: Phase, body: HTTPBody?, timer: StartedTimer?) {
         defer { (phase, body) = (.finished, nil) }
         return (phase, body, idleness.finish())
@@ -97,7 +97,7 @@ struct ExchangeState: Sendable {
 
 /// The time since the last byte in either direction, and the check that is planned.
 struct IdleClock: Sendable {
-    /// What holds the exchange back, so that its silence is not the server's.
+    /// The reason for a silence that is not the server's.
     enum Hold: Sendable { case none, reader, network }
 
     private var lastActivity = Duration.zero

@@ -189,7 +189,7 @@ final class Call: Sendable {
 
     // MARK: the attempts
 
-    /// What the attempts have found out.
+    /// The facts that the attempts have found out.
     var facts: AttemptFacts { state.withLock { $0.attempt } }
 
     /// True if a server may have acted on the request in some attempt, even if the last attempt failed before it reached a server.

@@ -1,10 +1,10 @@
-/// What can be of a call at a moment.
+/// The state of a call: its phase, and what each phase has.
 ///
 /// A value without a lock, a task that it starts or a closure that it calls. Each event is a mutating function, and returns what has to be
 /// done outside the lock that `Call` holds.
 struct CallState: Sendable {
     enum Phase: Sendable {
-        /// New, running or paused; for a stream also while its body arrives.
+        /// New, running or paused; for a stream until its body has arrived.
         case active(Active)
         /// The body of a stream has arrived, and its reader has not ended.
         case unread(HTTPResponse)
@@ -12,7 +12,7 @@ struct CallState: Sendable {
         case ended(HTTPResponse?, isDrop: Bool)
     }
 
-    /// What a call holds until its end.
+    /// The references that a call holds until its end.
     struct Active: Sendable {
         fileprivate(set) var result = PendingResult.none
         /// The task that makes the attempts; `nil` before the start.
@@ -26,7 +26,7 @@ struct CallState: Sendable {
         fileprivate(set) var partial: (any PartialResponse)?
     }
 
-    /// Where the result goes.
+    /// The receiver of the result.
     enum PendingResult: Sendable {
         /// Nowhere: the call has no promise.
         case none
@@ -38,7 +38,7 @@ struct CallState: Sendable {
         fileprivate var hasReader: Bool { if case .none = self { false } else { true } }
     }
 
-    /// What the call's task waits in, or is about to.
+    /// The wait of the call's task, which may be about to start.
     enum Wait: Sendable {
         case none
         case flight(Flight.Member)
@@ -119,7 +119,7 @@ struct CallState: Sendable {
 
     // MARK: the end
 
-    /// What is done and released outside the lock after the end.
+    /// The effects of an end, and what is released outside the lock.
     struct End: Sendable {
         let held: Active
         /// The task to cancel; `nil` if it runs a flight that others may have joined. The last of them to leave cancels it.
@@ -149,7 +149,7 @@ struct CallState: Sendable {
         return End(held: held, task: task, tellsObservers: true)
     }
 
-    /// What the end of a reader brings about.
+    /// The effects of a reader's end.
     enum ReaderEnd: Sendable {
         /// The wire still runs: the call ends.
         case call(End, HTTPResponse)
@@ -230,8 +230,8 @@ struct CallState: Sendable {
     /// Work starts whose result can be replaced at the deadline; or, without a closure, it has ended.
     mutating func setAbandon(_ abandon: (@Sendable (any Error) -> Void)?) { _ = change { $0.abandon = abandon } }
 
-    /// The time of the deadline has come.
-    /// - Returns: What to do instead of ending the call; `nil` to end it.
+    /// The deadline passes.
+    /// - Returns: The closure to call instead of ending the call; `nil` to end it.
     mutating func passDeadline() -> (@Sendable (any Error) -> Void)? {
         change { active in
             defer { active.abandon = nil }
@@ -251,14 +251,14 @@ struct CallState: Sendable {
 
     // MARK: the pause
 
-    /// What a pause ends.
+    /// The effects of a pause.
     struct Pause: Sendable {
         let wait: Wait
         let deadlineTimer: StartedTimer?
     }
 
     /// The call is paused.
-    /// - Returns: What the pause ends; `nil` for a call that is paused or has ended.
+    /// - Returns: The effects; `nil` for a call that is paused or has ended.
     mutating func pause(_ waiter: Waiter, at now: Duration) -> Pause? {
         if isPaused { return nil }
         let pause: Pause? = change { active in
@@ -307,7 +307,7 @@ struct CallState: Sendable {
     mutating func endDelay() { _ = change { if case .delay = $0.wait { $0.wait = .none } } }
 }
 
-/// What the attempts of a call have found out.
+/// The facts that the attempts of a call have found out.
 struct AttemptFacts: Sendable {
     /// True if no retry control may decide about the outcome of the last attempt.
     var isFinal = false

@@ -2,7 +2,7 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// What equal calls share: one request with its redirects, and the calls as its members.
+/// A request with its redirects, which equal calls share as its members.
 ///
 /// The task of the first caller runs it, or a separate task if the first caller may have to continue without it. Later callers wait in it.
 /// A caller who leaves ends its own wait only; the last one to leave stops the flight. A flight that nobody else may join, such as

@@ -1,4 +1,4 @@
-/// What can be of a flight at a moment.
+/// The state of a flight: its phase, and what each phase has.
 ///
 /// A value without a lock, a task that it starts or a closure that it calls. Each event is a mutating function, and returns what has to be
 /// done outside the lock that `Flight` holds.
@@ -17,7 +17,7 @@ struct FlightState: Sendable {
         case finished(Outcome?)
     }
 
-    /// Who runs the flight.
+    /// The task that runs the flight.
     enum Driver: Sendable {
         case nobody
         case task(Task<Void, Never>)
@@ -67,14 +67,14 @@ struct FlightState: Sendable {
     // MARK: the start and the end
 
     /// The flight gets its own task.
-    /// - Returns: False if it was left before it began. It then gets none.
+    /// - Returns: False if all callers have left it. It then has no task.
     mutating func start(_ makeTask: () -> Task<Void, Never>) -> Bool {
         guard isOpen else { return false }
         driver = .task(makeTask())
         return true
     }
 
-    /// What is done and released outside the lock after the end.
+    /// The effects of an end, and what is released outside the lock.
     struct End: Sendable {
         let members: [Member]
         /// The outcome for the caller whose task runs the flight.
@@ -116,7 +116,7 @@ struct FlightState: Sendable {
 
     // MARK: joining and leaving
 
-    /// What becomes of a caller who wants to join.
+    /// The fate of a caller who wants to join.
     enum Join: Sendable {
         /// A member. Those that it excludes have left. The exchanges are checked for idleness, because its timeout may be earlier.
         case joined(Member, isLate: Bool, excluded: [Member], checked: [any WireExchange])
@@ -220,7 +220,7 @@ struct FlightState: Sendable {
 
     /// A late member is told what happened.
     /// - Parameter count: The number of events that it knows.
-    /// - Returns: The latest events; `nil` if it knows them all, so that it is told of the next one when that comes.
+    /// - Returns: The latest events; `nil` if it knows them all, so that it is told of the next one.
     mutating func news(after count: Int, for member: Member) -> LatestEvents? {
         if eventCount > count { return events }
         behind.removeAll { $0 === member }

@@ -11,7 +11,7 @@ import Testing
         func checkIdleness() {}
     }
 
-    /// What becomes of a caller.
+    /// The fate of a caller.
     enum Caller: Equatable {
         case outside, waiting, tooLate
         /// With the number of outcomes that it got.

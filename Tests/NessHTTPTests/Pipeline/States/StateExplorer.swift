@@ -14,7 +14,7 @@ struct StateExplorer<Model> {
     /// Returns the rules that a state breaks.
     let faults: (Model) -> [String]
 
-    /// What was seen.
+    /// The numbers of what was seen.
     struct Report {
         var states = 0
         var steps = 0
