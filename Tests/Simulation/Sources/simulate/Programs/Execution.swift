@@ -218,7 +218,9 @@ final class Execution: Sendable {
             (state.managers[index].wasReset, state.managers[index].wasEmptied) = (true, true)
             for manager in jar { state.known.cookies[manager] = nil }
         }
+        world.expectNoCookies()
         await ness.reset()
+        world.expectNoCookies()
         state.withLock { state in
             note(World.nobody, number, index, &state)
             // Responses that arrived during the reset.
@@ -236,7 +238,7 @@ final class Execution: Sendable {
 
     private func note(_ user: Int, _ number: Int, _ index: Int, _ state: inout State) {
         for manager in program.managers(withCacheOf: index) {
-            state.known.forgotten[manager, default: [:]][user] = max(state.known.forgotten[manager]?[user] ?? 0, number)
+            state.known.forgotten[manager, default: [:]][user] = max(state.known.forgotten[manager]?[user] ?? -1, number)
         }
     }
 

@@ -190,9 +190,9 @@ struct Rules {
         }
         let plan = plan(outcome)
         guard outcome.plan.faults.isEmpty, outcome.plan.timeout ?? plan.timeout >= 500, outcome.plan.deadline ?? plan.deadline == nil,
-            (outcome.error as? NessError)?.kind == .timedOut
+            let error = outcome.error as? NessError, error.kind == .timedOut, !error.isAuthenticationFailure
         else { return }
-        breaks("stream \(id) fails with a timeout, but its server was never silent: \(outcome.error.map { "\($0)" } ?? "")")
+        breaks("stream \(id) fails with a timeout, but its server was never silent: \(error)")
     }
 
     /// "At the end the progress is complete" (Progress).

@@ -1,6 +1,7 @@
 import Foundation
 import NessHTTP
 import NessLock
+import Synchronization
 
 /// The servers of a program: three origins with resources, logins, redirects, files and events. Written from RFC 9110, 9111 and 6265, and
 /// without a look at the library's code.
@@ -43,7 +44,6 @@ final class World: Sendable {
         var cookies: [Int: Set<String>] = [:]
         var flows: [Int: Flow] = [:]
         var broken: [String] = []
-        var trace: [String] = []
     }
 
     static let secretHeader = "X-Api-Key"
@@ -54,6 +54,8 @@ final class World: Sendable {
     private let state: Lock<State>
     private let begin = ContinuousClock.now
     let isTraced: Bool
+    /// Behind a lock without switch points, so that a traced program takes the same steps.
+    private let lines = Mutex<[String]>([])
 
     init(_ program: Program, isTraced: Bool) {
         self.isTraced = isTraced
@@ -67,6 +69,7 @@ final class World: Sendable {
     }
 
     var snapshot: State { state.withLock { $0 } }
+    var traced: [String] { lines.withLock { $0 } }
 
     func breaks(_ rule: @autoclosure () -> String) {
         let text = rule()
@@ -77,7 +80,7 @@ final class World: Sendable {
     func trace(_ text: @autoclosure () -> String) {
         guard isTraced else { return }
         let line = "\(ContinuousClock.now - begin) \(text())"
-        state.withLock { $0.trace.append(line) }
+        lines.withLock { $0.append(line) }
     }
 
     /// The number of the current version of a resource.
@@ -146,6 +149,9 @@ final class World: Sendable {
 
     /// Notes the hosts to which the requests of an operation have to send a cookie.
     func expectCookies(_ hosts: Set<String>, of operation: Int) { state.withLock { $0.cookies[operation] = hosts } }
+
+    /// Expects no cookie any more, because a jar was emptied.
+    func expectNoCookies() { state.withLock { $0.cookies = [:] } }
 
     // MARK: what the server knows
 
