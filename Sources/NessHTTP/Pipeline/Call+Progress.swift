@@ -113,10 +113,14 @@ extension Call {
     }
 
     /// Reports the last progress, when the call ends.
-    /// - Parameter hasSucceeded: True if the request succeeded.
-    func finishProgress(hasSucceeded: Bool) {
+    /// - Parameter response: The response; `nil` if the request failed.
+    func finishProgress(with response: HTTPResponse?) {
+        let hasSucceeded = response != nil
+        // The cache may respond after an attempt that broke off. The bytes of that attempt are not part of the response.
+        let isStored = kind != .download && (response?.source == .cache || response?.source == .stale)
         let reporter = state.withLock { state in
             state.counts.hasSucceeded = hasSucceeded
+            if isStored { (state.counts.received, state.counts.toReceive) = (0, nil) }
             if hasSucceeded {
                 // A body without a length has ended, and its length is known now.
                 state.counts.hasHead = true

@@ -166,7 +166,7 @@ final class Call: Sendable {
         case .ended(let error?): observation?.end(request, .failure(error), attempts: attempts, isDrop: isDrop)
         default: observation?.end(request, outcome, attempts: attempts, isDrop: isDrop)
         }
-        finishProgress(hasSucceeded: response != nil)
+        finishProgress(with: response)
         switch outcome {
         case .success: settle?()
         case .failure(let error): owner?.settle(failing: error)
