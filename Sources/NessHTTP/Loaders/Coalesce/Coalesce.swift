@@ -33,10 +33,9 @@ final class Coalesce: Sendable {
     }
 
     @inline(never)
-    func closeReads(after request: HTTPRequest) {
-        let target = ExactText(request.normalizedURL)
-        exchanges.withLock { $0.closeReads(of: target) }
-    }
+    func closeReads(after request: HTTPRequest) { closeReads(of: ExactText(request.normalizedURL)) }
+
+    func closeReads(of target: ExactText) { exchanges.withLock { $0.closeReads(of: target) } }
 
     func reset() { exchanges.withLock { $0 = ExchangeTable() } }
 
