@@ -35,6 +35,16 @@ final class Execution: Sendable {
         var forgotten: [Int: [Int: Int]] = [:]
         /// The hosts whose cookie is in a manager's jar.
         var cookies: [Int: Set<String>] = [:]
+        /// The number of starts and ends of resets, by the manager whose jar they empty.
+        var resets: [Int: Int] = [:]
+
+        /// Notes that a jar is emptied.
+        mutating func emptyJar(of managers: Set<Int>) {
+            for manager in managers {
+                cookies[manager] = nil
+                resets[manager, default: 0] += 1
+            }
+        }
     }
 
     /// The history of one manager.
@@ -69,6 +79,8 @@ final class Execution: Sendable {
     let folder: URL
     private let state: Lock<State>
     private let authentications: [RefreshableAuthentication<String>?]
+    /// Keeps a manager's user and its credential together.
+    private let signing = Lock(())
     private let caches = Lock<[HTTPCache?]>([])
 
     init(_ program: Program, isTraced: Bool) {
@@ -171,8 +183,9 @@ final class Execution: Sendable {
         switch operation.action {
         case .send(let plan): await send(plan, operation.id, index, ness)
         case .drop(let id):
+            guard let handle = snapshot.handles[id] else { return }
             state.withLock { $0.outcomes[id]?.wasDropped = true }
-            snapshot.handles[id]?.drop()
+            handle.drop()
         case .pause(let id):
             guard let handle = snapshot.handles[id] else { return }
             state.withLock { $0.outcomes[id]?.wasPaused = true }
@@ -189,12 +202,17 @@ final class Execution: Sendable {
             ness.dropAllRequests()
         case .reset: await reset(ness, index)
         case .signIn(let user):
-            noteUser(user, index)
-            authentications[index]?.credential = "\(user) \(world.token(for: user))"
+            let credential = "\(user) \(world.token(for: user))"
+            signing.withLock { _ in
+                noteUser(user, index)
+                authentications[index]?.credential = credential
+            }
         case .signOut:
             let user = program.managers[index].user ?? 0
-            authentications[index]?.credential = Self.signedOut(user)
-            noteUser(user, index)
+            signing.withLock { _ in
+                authentications[index]?.credential = Self.signedOut(user)
+                noteUser(user, index)
+            }
         case .switchEnvironment:
             ness.environment = ServerEnvironment(
                 baseURL: URL(string: "https://a.test/"), defaultHeaders: [World.secretHeader: "secret-key-2"],
@@ -216,15 +234,14 @@ final class Execution: Sendable {
         let number = world.lastResponse
         state.withLock { state in
             (state.managers[index].wasReset, state.managers[index].wasEmptied) = (true, true)
-            for manager in jar { state.known.cookies[manager] = nil }
+            state.known.emptyJar(of: jar)
         }
         world.expectNoCookies()
         await ness.reset()
         world.expectNoCookies()
         state.withLock { state in
             note(World.nobody, number, index, &state)
-            // Responses that arrived during the reset.
-            for manager in jar { state.known.cookies[manager] = nil }
+            state.known.emptyJar(of: jar)
         }
     }
 
@@ -291,7 +308,9 @@ final class Execution: Sendable {
     /// Notes what later requests have to see.
     private func note(_ outcome: Outcome, _ known: inout Known) {
         guard let response = outcome.response else { return }
-        if program.managers[outcome.manager].cookies, response.source == .network, response.headers.contains("Set-Cookie"),
+        // The jar may have been emptied since the response arrived.
+        let isKept = outcome.start.resets[outcome.manager] == known.resets[outcome.manager]
+        if program.managers[outcome.manager].cookies, isKept, response.source == .network, response.headers.contains("Set-Cookie"),
             response.url.scheme == "https", let host = response.url.host
         {
             for manager in program.managers(withCookiesOf: outcome.manager) { known.cookies[manager, default: []].insert(host) }

@@ -147,7 +147,8 @@ struct Generator {
         }
         // One or two redirects before it.
         for _ in 0..<one(of: [0, 0, 0, 1, 2]) {
-            target = "/redirect/\(one(of: [301, 302, 303, 307, 308]))/\(chance(85) ? "https" : "http")/\(one(of: swarm.hosts)).test\(target)"
+            let (status, scheme) = (one(of: [301, 302, 303, 307, 308]), chance(85) ? "https" : "http")
+            target = "/redirect/\(status)/\(scheme)/\(one(of: swarm.hosts)).test\(target)"
         }
         var plan = RequestPlan(url: "\(scheme)://\(host).test\(target)")
         if host == "a", scheme == "https", chance(70) { plan.url = String(target.dropFirst()) }

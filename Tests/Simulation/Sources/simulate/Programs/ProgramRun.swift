@@ -27,7 +27,8 @@ enum ProgramRun {
         }
         let world = execution?.world.snapshot
         let broken = end == .finished ? world?.broken.first : "\(end)"
-        return Verdict(broken: broken, trace: execution?.world.traced ?? [], hash: csim_hash(), exchanges: execution?.world.exchangeCount ?? 0)
+        let (trace, exchanges) = (execution?.world.traced ?? [], execution?.world.exchangeCount ?? 0)
+        return Verdict(broken: broken, trace: trace, hash: csim_hash(), exchanges: exchanges)
     }
 
     /// The rule that a text names, without numbers: two programs break the same rule if these are equal.

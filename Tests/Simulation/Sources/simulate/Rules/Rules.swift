@@ -44,7 +44,9 @@ struct Rules {
             return breaks("request \(id) settles \(outcome.settledCount) times")
         }
         guard !outcome.wasPaused, ![.events, .stream].contains(outcome.plan.kind) else { return }
-        if let deadline = outcome.plan.deadline ?? plan(outcome).deadline, end - outcome.startedAt > .milliseconds(deadline) + .milliseconds(1_010) {
+        if let deadline = outcome.plan.deadline ?? plan(outcome).deadline,
+            end - outcome.startedAt > .milliseconds(deadline) + .milliseconds(1_010)
+        {
             breaks("request \(id) ends \(end - outcome.startedAt) after its start, with a deadline of \(deadline) ms")
         }
     }
@@ -178,7 +180,9 @@ struct Rules {
 
     /// "Dropping one promise does not affect the others" (Duplicates), nor do the drops of another manager.
     private func checkDrop(_ id: Int, _ outcome: Outcome) {
-        guard (outcome.error as? NessError)?.kind == .dropped, !outcome.wasDropped, !state.managers[outcome.manager].wasEmptied else { return }
+        guard (outcome.error as? NessError)?.kind == .dropped, !outcome.wasDropped, !state.managers[outcome.manager].wasEmptied else {
+            return
+        }
         breaks("request \(id) is dropped, but nobody dropped it")
     }
 

@@ -12,7 +12,8 @@ enum LargeBody {
 
     /// Returns the version whose whole body this is; `nil` if it is none.
     static func version(of body: Data) -> Int? {
-        guard body.count == chunk * chunkCount, let version = body.last.map({ Int($0) - 48 }), (0..<10).contains(version) else { return nil }
+        guard body.count == chunk * chunkCount, let last = body.last, (48..<58).contains(last) else { return nil }
+        let version = Int(last) - 48
         for index in 0..<chunkCount where body[index * chunk..<(index + 1) * chunk] != piece(index, version) { return nil }
         return version
     }
