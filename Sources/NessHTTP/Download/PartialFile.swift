@@ -185,7 +185,8 @@ final class PartialFile: Sendable {
     /// Closes the file for a wait. No request may be out of the queues.
     private func closeNow() {
         let file: OpenFile? = state.withLock { state in
-            guard let file = state.file, let length = try? file.length(), let key = try? file.key() else { return nil }
+            // A request may have left its queue since the caller looked, and found the file open.
+            guard state.isUnused, let file = state.file, let length = try? file.length(), let key = try? file.key() else { return nil }
             // A request may wait for hours, and its process may end meanwhile: it leaves no empty file.
             if length == 0, state.record.count == 0 { unlink(path) } else { state.closed = (length, key) }
             state.records.closeFile()

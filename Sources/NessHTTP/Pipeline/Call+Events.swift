@@ -11,8 +11,10 @@ struct CallCounts: Sendable {
     fileprivate var reporter: ProgressReporter?
 
     /// The request ends.
-    mutating func end(hasSucceeded: Bool) {
-        guard hasSucceeded else { return }
+    mutating func end(with response: HTTPResponse?) {
+        guard let response else { return }
+        // The cache may respond after an attempt that broke off. The bytes of that attempt are not part of the response.
+        if response.file == nil, response.source == .cache || response.source == .stale { (received, toReceive) = (0, nil) }
         // A body without a length has ended, and its length is known now.
         hasHead = true
         toSend = toSend ?? sent

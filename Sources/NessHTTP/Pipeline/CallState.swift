@@ -139,7 +139,7 @@ struct CallState: Sendable {
     ///   - isStream: True if the body of a response is read after the end.
     mutating func end(with response: HTTPResponse?, isDrop: Bool, isStream: Bool) -> End? {
         guard case .active(let held) = phase else { return nil }
-        counts.end(hasSucceeded: response != nil)
+        counts.end(with: response)
         var task = held.task
         if case .flight(let member) = held.wait, member.isRunner { task = nil }
         phase = .ended(response, isDrop: isDrop)

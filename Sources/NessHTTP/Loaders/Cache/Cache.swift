@@ -207,10 +207,16 @@ final class Cache: Sendable {
             let named = [HeaderName.location, HeaderName.contentLocation].flatMap { response.headers.values(for: $0) }
             urls += [response.url] + named.compactMap { URL(string: $0, relativeTo: response.url)?.absoluteURL }
         }
-        for url in Set(urls.filter { $0.hasSameOrigin(as: request.url) }.map { ExactText(ParsedURL($0).normalized) }) {
-            await cache.invalidate(url)
-        }
+        urls.removeAll { !$0.hasSameOrigin(as: request.url) }
+        urls += response?.writtenURLs ?? []
+        for url in Set(urls.map { ExactText(ParsedURL($0).normalized) }) { await cache.invalidate(url) }
     }
+}
+
+extension HTTPResponse {
+    /// The URLs that have received an unsafe request. A redirect that keeps the method makes its target the target of a write, even at
+    /// another origin.
+    var writtenURLs: [URL] { ([self] + history).filter { !$0.request.method.isSafe }.map(\.url) }
 }
 
 extension HTTPRequest {

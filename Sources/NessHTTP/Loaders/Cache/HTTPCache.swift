@@ -67,6 +67,9 @@ public final class HTTPCache: Sendable {
     }
 
     private let state: Lock<State>
+    /// Closures that are notified of the target of each write, before its responses are removed. Each returns false when its manager is
+    /// gone.
+    private let writeListeners = Lock<[@Sendable (ExactText) -> Bool]>([])
     private let folder: CacheFolder?
     /// True if JSON that has a validator but no lifetime is stored.
     let validatesJSON: Bool
@@ -203,8 +206,13 @@ public final class HTTPCache: Sendable {
         }
     }
 
+    /// Adds a listener for the targets of writes.
+    func onWrite(_ listener: @escaping @Sendable (ExactText) -> Bool) { writeListeners.withLock { $0.append(listener) } }
+
     /// Removes every response to a target, for all credentials.
     func invalidate(_ url: ExactText) async {
+        // A read of another manager that joined an older exchange would store its response afterwards.
+        writeListeners.withLock { listeners in listeners.removeAll { !$0(url) } }
         await remove {
             $0.forget($0.entries.keys(of: url)) { $0.url == url }
         } fromFolder: {

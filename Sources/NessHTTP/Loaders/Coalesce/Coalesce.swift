@@ -33,10 +33,9 @@ final class Coalesce: Sendable {
     }
 
     @inline(never)
-    func closeReads(after request: HTTPRequest) {
-        let target = ExactText(request.normalizedURL)
-        flights.withLock { $0.closeReads(of: target) }
-    }
+    func closeReads(after request: HTTPRequest) { closeReads(of: ExactText(request.normalizedURL)) }
+
+    func closeReads(of target: ExactText) { flights.withLock { $0.closeReads(of: target) } }
 
     func reset() { flights.withLock { $0 = FlightTable() } }
 

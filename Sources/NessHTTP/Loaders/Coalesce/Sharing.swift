@@ -20,7 +20,11 @@ extension Pipeline {
                 if !request.method.isSafe, member.flight.mayHaveActed { context.call.noteAction(inAttempt: context.attempt) }
                 try context.call.leaveFlight()
             }
-            if let response = try Self.judge(outcome, of: member.flight, for: request, in: context) { return response }
+            guard let response = try Self.judge(outcome, of: member.flight, for: request, in: context) else { continue }
+            if !request.method.isSafe, !response.history.isEmpty {
+                for url in response.writtenURLs { coalesce.closeReads(of: ExactText(ParsedURL(url).normalized)) }
+            }
+            return response
         }
     }
 

@@ -32,7 +32,19 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     /// A line that is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
     public var lines: ResponseSequence<String> { ResponseSequence(responseLines) }
 
-    private var responseChunks: ResponseChunks { ResponseChunks { try await self.value.reading } }
+    private var responseChunks: ResponseChunks { ResponseChunks { try await self.opened().reading } }
+
+    /// Waits for the head, on behalf of a reader. A reader that is canceled at this point ends the stream, as it does later.
+    private func opened() async throws -> StreamResult {
+        do {
+            return try await value
+        } catch {
+            // The promise may have settled before the cancellation, and then it can no longer be dropped.
+            result?.reading.drop(becauseOf: nil)
+            throw error
+        }
+    }
+
     var responseLines: ResponseLines { ResponseLines(responseChunks) }
 
     /// The body's server-sent events (WHATWG HTML, 9.2). The response has to be a 200 of the type `text/event-stream`. Any other response
@@ -41,7 +53,7 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     /// The sequence can be read once: a second loop gets only what the first has left. An event whose data is longer than 16 MiB ends the
     /// iteration with `NessError.responseTooLarge`.
     public var serverSentEvents: ResponseSequence<ServerSentEvent> {
-        ResponseSequence(ServerSentEvents(ResponseChunks { try await self.value.reading(acceptedBy: EventStreamValidator()) }))
+        ResponseSequence(ServerSentEvents(ResponseChunks { try await self.opened().reading(acceptedBy: EventStreamValidator()) }))
     }
 
     /// Ends the stream immediately, even after its head has arrived. The connection is closed, unread bytes are discarded, and the

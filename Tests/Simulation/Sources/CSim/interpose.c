@@ -205,8 +205,9 @@ int pthread_mutex_lock(pthread_mutex_t *m) {
 // ---- time and random numbers
 
 #define WALL_START 1800000000ll
+// A thread of the system gets the real time: the manager of libdispatch has a timer, and with the simulated time it would never be due.
 int clock_gettime(clockid_t id, struct timespec *t) {
-    if (!active) {
+    if (!simulated()) {
         if (!real_clock_gettime) real_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
         return real_clock_gettime(id, t);
     }

@@ -5,10 +5,12 @@ import NessLock
 /// The history of one request of a program.
 struct Outcome: Sendable {
     let plan: RequestPlan
+    /// The index of its manager.
+    let manager: Int
     var startedAt: ContinuousClock.Instant
-    /// The versions of all writes that had been confirmed to a caller when the request started, by address.
-    var confirmed: [String: Int]
-    /// The users at the start.
+    /// The state of the program when the request started.
+    var start: Execution.Known
+    /// The users who were signed in since the start. Empty without an authentication.
     var users: Set<Int>
     var endedAt: ContinuousClock.Instant?
     var response: HTTPResponse?
@@ -17,20 +19,50 @@ struct Outcome: Sendable {
     /// The number of times that the promise has settled, as its handlers see it.
     var settledCount = 0
     var wasPaused = false
+    var wasDropped = false
+    /// True if its reader has left the loop.
+    var wasLeft = false
     var progress: TransferProgress?
 }
 
-/// Runs a program: its manager, its actors and, at the end, the requests that show that nothing is left.
+/// Runs a program: its managers, its actors and, at the end, the requests that show that nothing is left.
 final class Execution: Sendable {
+    /// The effects that have been confirmed to a caller, and that later requests must see.
+    struct Known: Sendable {
+        /// The versions of writes, by manager and address.
+        var writes: [Int: [String: Int]] = [:]
+        /// The number of the last response that may not be in a manager's cache any more, by manager and user. The user 9 is everybody.
+        var forgotten: [Int: [Int: Int]] = [:]
+        /// The hosts whose cookie is in a manager's jar.
+        var cookies: [Int: Set<String>] = [:]
+        /// The number of starts and ends of resets, by the manager whose jar they empty.
+        var resets: [Int: Int] = [:]
+
+        /// Notes that a jar is emptied.
+        mutating func emptyJar(of managers: Set<Int>) {
+            for manager in managers {
+                cookies[manager] = nil
+                resets[manager, default: 0] += 1
+            }
+        }
+    }
+
+    /// The history of one manager.
+    struct ManagerState: Sendable {
+        var user: Int
+        var isShutDown = false
+        var wasReset = false
+        /// True if something has dropped all its requests.
+        var wasEmptied = false
+        var hasNewLimit = false
+        weak var manager: Ness?
+    }
+
     struct State: Sendable {
         var outcomes: [Int: Outcome] = [:]
         var handles: [Int: Handle] = [:]
-        var confirmed: [String: Int] = [:]
-        var user = 0
-        var isShutDown = false
-        var wasReset = false
-        var hasNewLimit = false
-        weak var manager: Ness?
+        var known = Known()
+        var managers: [ManagerState]
     }
 
     /// The actions that an actor can take on a request of any kind.
@@ -43,26 +75,34 @@ final class Execution: Sendable {
 
     let program: Program
     let world: World
-    let log = EventLog()
+    let logs: [EventLog]
     let folder: URL
-    private let state = Lock(State())
-    private let authentication: RefreshableAuthentication<String>?
+    private let state: Lock<State>
+    private let authentications: [RefreshableAuthentication<String>?]
+    /// Keeps a manager's user and its credential together.
+    private let signing = Lock(())
+    private let caches = Lock<[HTTPCache?]>([])
 
     init(_ program: Program, isTraced: Bool) {
         self.program = program
         world = World(program, isTraced: isTraced)
         folder = Scratch.folder.appending(path: "program")
-        authentication = program.manager.authentication ? Self.authentication(program.manager) : nil
+        logs = program.managers.map { _ in EventLog() }
+        authentications = program.managers.map { $0.authentication ? Self.authentication($0) : nil }
+        state = Lock(State(managers: program.managers.map { ManagerState(user: $0.user ?? 0) }))
     }
 
     var snapshot: State { state.withLock { $0 } }
 
     /// Releases the promises. From then on nothing of the program may keep its manager.
-    func release() { state.withLock { ($0.handles, $0.outcomes) = ([:], [:]) } }
+    func release() {
+        caches.replace(\.self, with: [])
+        state.withLock { ($0.handles, $0.outcomes) = ([:], [:]) }
+    }
 
     private static func authentication(_ plan: ManagerPlan) -> RefreshableAuthentication<String> {
         RefreshableAuthentication(
-            credential: "0 secret-token-0-0", userIdentifier: { String($0.prefix(1)) },
+            credential: signedOut(plan.user ?? 0), userIdentifier: { String($0.prefix(1)) },
             isStale: { plan.refreshesAhead && $0.hasSuffix("-0") },
             apply: { ["Authorization": "Bearer \($0.dropFirst(2))"] },
             renew: { stale, ness in
@@ -72,6 +112,9 @@ final class Execution: Sendable {
             })
     }
 
+    /// The credential before the first refresh, which no server accepts.
+    private static func signedOut(_ user: Int) -> String { "\(user) secret-token-\(user)-0" }
+
     // MARK: the run
 
     func run() async {
@@ -79,26 +122,36 @@ final class Execution: Sendable {
         try? FileManager.default.removeItem(at: folder)
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         for number in 0..<2 { try? Data("old".utf8).write(to: file(number)) }
-        let ness = ManagerMaker(program.manager, world, log, authentication, folder).make()
-        state.withLock { $0.manager = ness }
+        let stores = Stores.all(of: program, in: folder)
+        caches.replace(\.self, with: stores.map(\.cache))
+        let managers = program.managers.indices.map { index in
+            ManagerMaker(
+                plan: program.managers[index], index: index, world: world, log: logs[index], authentication: authentications[index],
+                stores: stores[index]
+            ).make()
+        }
+        state.withLock { state in for (index, manager) in managers.enumerated() { state.managers[index].manager = manager } }
         await withTaskGroup(of: Void.self) { group in
             for actor in Set(program.operations.map(\.actor)).sorted() {
                 group.addTask { [self] in
                     for operation in program.operations where operation.actor == actor {
                         if operation.delay > 0 { try? await Task.sleep(for: .milliseconds(operation.delay)) }
-                        await perform(operation, ness)
+                        await perform(operation, managers)
                     }
                 }
             }
         }
         // Nobody else resumes a paused download, or raises the limit again.
-        ness.maximumConnectionsPerHost = program.manager.hostLimit
+        for (plan, ness) in zip(program.managers, managers) { ness.maximumConnectionsPerHost = plan.hostLimit }
         for (_, handle) in snapshot.handles.sorted(by: { $0.key < $1.key }) {
             handle.resume()
             await handle.end()
         }
-        if !snapshot.isShutDown { await probe(ness) }
-        await ness.shutdown(within: .seconds(1))
+        try? await Task.sleep(for: .seconds(1_000))
+        for (index, ness) in managers.enumerated() {
+            if !snapshot.managers[index].isShutDown { await probe(ness) }
+            await ness.shutdown(within: .seconds(1))
+        }
         // The observers of a drop are notified on another thread.
         try? await Task.sleep(for: .seconds(1))
         Rules(self).check()
@@ -109,7 +162,6 @@ final class Execution: Sendable {
 
     /// Verifies that nothing is left: after a while without requests each origin responds at once.
     private func probe(_ ness: Ness) async {
-        try? await Task.sleep(for: .seconds(1_000))
         for host in ["https://a.test", "https://b.test", "https://c.test"] {
             let start = ContinuousClock.now
             let promise = ness.httpRequest(withUrl: "\(host)/probe/\(UInt64.random(in: 0 ... .max))").withoutAuthentication()
@@ -124,11 +176,16 @@ final class Execution: Sendable {
         }
     }
 
-    private func perform(_ operation: Operation, _ ness: Ness) async {
-        world.trace("actor \(operation.actor): \(operation.id) \(operation.action)")
+    private func perform(_ operation: Operation, _ managers: [Ness]) async {
+        world.trace("actor \(operation.actor): \(operation.id) \(operation.action) \(operation.manager.map { "manager \($0)" } ?? "")")
+        let index = operation.manager ?? 0
+        let ness = managers[index]
         switch operation.action {
-        case .send(let plan): await send(plan, operation.id, ness)
-        case .drop(let id): snapshot.handles[id]?.drop()
+        case .send(let plan): await send(plan, operation.id, index, ness)
+        case .drop(let id):
+            guard let handle = snapshot.handles[id] else { return }
+            state.withLock { $0.outcomes[id]?.wasDropped = true }
+            handle.drop()
         case .pause(let id):
             guard let handle = snapshot.handles[id] else { return }
             state.withLock { $0.outcomes[id]?.wasPaused = true }
@@ -140,43 +197,89 @@ final class Execution: Sendable {
             }
         case .resume(let id): snapshot.handles[id]?.resume()
         case .wait(let id): await snapshot.handles[id]?.end()
-        case .dropAll: ness.dropAllRequests()
-        case .reset:
-            state.withLock { $0.wasReset = true }
-            await ness.reset()
+        case .dropAll:
+            state.withLock { $0.managers[index].wasEmptied = true }
+            ness.dropAllRequests()
+        case .reset: await reset(ness, index)
         case .signIn(let user):
-            noteUser(user)
-            authentication?.credential = "\(user) \(world.token(for: user))"
+            let credential = "\(user) \(world.token(for: user))"
+            signing.withLock { _ in
+                noteUser(user, index)
+                authentications[index]?.credential = credential
+            }
         case .signOut:
-            authentication?.credential = "0 secret-token-0-0"
-            noteUser(0)
+            let user = program.managers[index].user ?? 0
+            signing.withLock { _ in
+                authentications[index]?.credential = Self.signedOut(user)
+                noteUser(user, index)
+            }
         case .switchEnvironment:
             ness.environment = ServerEnvironment(
                 baseURL: URL(string: "https://a.test/"), defaultHeaders: [World.secretHeader: "secret-key-2"],
-                authentication: authentication)
+                authentication: authentications[index])
         case .setLimit(let limit):
-            state.withLock { $0.hasNewLimit = true }
+            state.withLock { $0.managers[index].hasNewLimit = true }
             ness.maximumConnectionsPerHost = limit
         case .shutDown(let limit):
-            state.withLock { $0.isShutDown = true }
+            state.withLock { ($0.managers[index].isShutDown, $0.managers[index].wasEmptied) = (true, true) }
             await ness.shutdown(within: .milliseconds(limit))
+        case .clearCache: await forget(World.nobody, index) { await $0.removeAll() }
+        case .forget(let user): await forget(user, index) { await $0.removeAll(of: "\(user)") }
         }
     }
 
-    private func noteUser(_ user: Int) {
+    /// "At logout, reset empties the cache and its folder" (Caching), and the jar, for all managers that share them.
+    private func reset(_ ness: Ness, _ index: Int) async {
+        let jar = program.managers(withCookiesOf: index)
+        let number = world.lastResponse
         state.withLock { state in
-            state.user = user
-            for id in state.outcomes.keys where state.outcomes[id]?.endedAt == nil { state.outcomes[id]?.users.insert(user) }
+            (state.managers[index].wasReset, state.managers[index].wasEmptied) = (true, true)
+            state.known.emptyJar(of: jar)
+        }
+        world.expectNoCookies()
+        await ness.reset()
+        world.expectNoCookies()
+        state.withLock { state in
+            note(World.nobody, number, index, &state)
+            state.known.emptyJar(of: jar)
+        }
+    }
+
+    /// Removes responses from a manager's cache.
+    private func forget(_ user: Int, _ index: Int, _ remove: (HTTPCache) async -> Void) async {
+        guard let cache = caches.withLock({ $0[index] }) else { return }
+        let number = world.lastResponse
+        await remove(cache)
+        state.withLock { note(user, number, index, &$0) }
+    }
+
+    private func note(_ user: Int, _ number: Int, _ index: Int, _ state: inout State) {
+        for manager in program.managers(withCacheOf: index) {
+            state.known.forgotten[manager, default: [:]][user] = max(state.known.forgotten[manager]?[user] ?? -1, number)
+        }
+    }
+
+    private func noteUser(_ user: Int, _ index: Int) {
+        state.withLock { state in
+            state.managers[index].user = user
+            for id in state.outcomes.keys where state.outcomes[id]?.endedAt == nil && state.outcomes[id]?.manager == index {
+                state.outcomes[id]?.users.insert(user)
+            }
         }
     }
 
     // MARK: one request
 
-    private func send(_ plan: RequestPlan, _ id: Int, _ ness: Ness) async {
-        state.withLock { state in
-            state.outcomes[id] = Outcome(plan: plan, startedAt: ContinuousClock.now, confirmed: state.confirmed, users: [state.user])
+    private func send(_ plan: RequestPlan, _ id: Int, _ index: Int, _ ness: Ness) async {
+        let cookies = state.withLock { state in
+            let users: Set<Int> = program.managers[index].authentication ? [state.managers[index].user] : []
+            state.outcomes[id] = Outcome(
+                plan: plan, manager: index, startedAt: ContinuousClock.now, start: state.known, users: users)
+            return state.known.cookies[index] ?? []
         }
+        world.expectCookies(cookies, of: id)
         var builder = ness.httpRequest(HTTPMethod(rawValue: plan.method), withUrl: plan.url).set(header: "X-Operation", to: "\(id)")
+        if let range = plan.range { builder = builder.set(header: "Range", to: range) }
         if let timeout = plan.timeout { builder = builder.set(timeout: .milliseconds(timeout)) }
         if let deadline = plan.deadline { builder = builder.set(deadline: .milliseconds(deadline)) }
         if let retries = plan.retries { builder = builder.set(retry: .backoff(maxRetryCount: retries)) }
@@ -198,11 +301,31 @@ final class Execution: Sendable {
             outcome.settledCount += 1
             outcome.endedAt = now
             state.outcomes[id] = outcome
-            // A write that was confirmed: from now on every read has to see it.
-            guard let response, (200..<300).contains(response.statusCode), !response.request.method.isSafe, let body,
-                let delivered = Delivered(body)
-            else { return }
-            state.confirmed[delivered.address] = max(state.confirmed[delivered.address] ?? 0, delivered.version)
+            note(outcome, &state.known)
+        }
+    }
+
+    /// Notes what later requests have to see.
+    private func note(_ outcome: Outcome, _ known: inout Known) {
+        guard let response = outcome.response else { return }
+        // The jar may have been emptied since the response arrived.
+        let isKept = outcome.start.resets[outcome.manager] == known.resets[outcome.manager]
+        if program.managers[outcome.manager].cookies, isKept, response.source == .network, response.headers.contains("Set-Cookie"),
+            response.url.scheme == "https", let host = response.url.host
+        {
+            for manager in program.managers(withCookiesOf: outcome.manager) { known.cookies[manager, default: []].insert(host) }
+        }
+        guard (200..<300).contains(response.statusCode), !response.request.method.isSafe, let body = outcome.body.flatMap(Delivered.init)
+        else { return }
+        known.writes[outcome.manager, default: [:]][body.address] = max(
+            known.writes[outcome.manager]?[body.address] ?? 0, body.version)
+    }
+
+    /// Notes that a reader leaves its loop, or drops its promise.
+    func noteReader(_ id: Int, _ stop: Reading.Stop) {
+        state.withLock { state in
+            if stop == .leaves { state.outcomes[id]?.wasLeft = true }
+            if stop == .drops { state.outcomes[id]?.wasDropped = true }
         }
     }
 }
@@ -216,9 +339,13 @@ struct Delivered {
     /// Reads a body; `nil` if it is not the whole body of one version.
     init?(_ body: String) {
         let parts = body.split(separator: " ")
-        guard parts.count == 5, parts[4] == "end", let version = Int(parts[1]), let user = Int(parts[2]),
-            parts[3] == String(repeating: "v\(version).", count: 20)
-        else { return nil }
-        (address, self.version, self.user) = (String(parts[0]), version, user)
+        guard parts.count == 5, let version = Int(parts[1]), let user = Int(parts[2]) else { return nil }
+        self.init(String(parts[0]), version, user)
+        if text != body { return nil }
     }
+
+    init(_ address: String, _ version: Int, _ user: Int) { (self.address, self.version, self.user) = (address, version, user) }
+
+    /// The whole body.
+    var text: String { "\(address) \(version) \(user) \(String(repeating: "v\(version).", count: 20)) end" }
 }

@@ -21,45 +21,81 @@ struct Generator {
         return generator.program(seed)
     }
 
+    /// The features of a program's requests. Swarm testing: each program leaves some out.
+    private struct Swarm {
+        var kinds: [RequestPlan.Kind]
+        var resources: [String]
+        var hosts: [String]
+        var paths: Int
+        var faults: [Fault]
+        var faultChance: Int
+        var hasLimits: Bool
+        var hasRanges: Bool
+        var hasReaders: Bool
+    }
+
     private mutating func program(_ seed: UInt64) -> Program {
-        let manager = manager()
-        // Swarm testing: each program leaves out some kinds of operations, faults and requests.
-        let faults = Fault.allCases.filter { $0 != .none && chance(40) && !($0 == .status408Stale && manager.rate != nil) }
-        let faultChance = one(of: [0, 15, 50])
-        let kinds = RequestPlan.Kind.allCases.filter { _ in chance(50) } + [.data]
-        let hosts = chance(50) ? ["a", "b", "c"] : ["a"]
-        let paths = one(of: [1, 2, 4])
+        var program = Program(seed: seed, manager: manager(), operations: [])
+        if chance(35) {
+            program.others = (0...below(2)).map { _ in manager() }
+            program.shared = Program.Shared(cache: chance(80), cookies: chance(50))
+            if program.shared?.cache == true { share(&program) }
+        }
+        let hasRate = program.managers.contains { $0.rate != nil }
+        let swarm = Swarm(
+            kinds: RequestPlan.Kind.allCases.filter { _ in chance(50) } + [.data],
+            resources: ["resource", "private", "fresh", "varies", "mine"].filter { _ in chance(60) } + ["resource"],
+            hosts: chance(50) ? ["a", "b", "c"] : ["a"], paths: one(of: [1, 2, 4]),
+            faults: Fault.allCases.filter { $0 != .none && chance(40) && !($0 == .status408Stale && hasRate) },
+            faultChance: one(of: [0, 15, 50]), hasLimits: chance(50), hasRanges: chance(25), hasReaders: chance(30))
         let delays = one(of: [1, 10, 100, 3_000])
         let actors = 1 + below(8)
         let disturbs = chance(60)
-        let limits = chance(50)
         var operations: [Operation] = []
         var requests: [Int] = []
         for id in 1...(5 + below(36)) {
             let action: Operation.Action
             if requests.isEmpty || chance(disturbs ? 55 : 80) {
                 requests.append(id)
-                action = .send(request(kinds, hosts, paths, faults, faultChance, limits))
+                action = .send(request(swarm))
             } else {
-                action = disturbance(one(of: requests), disturbs, manager)
+                action = disturbance(one(of: requests), disturbs, program)
             }
-            operations.append(Operation(id: id, actor: below(actors), delay: chance(50) ? 0 : below(delays), action: action))
+            var operation = Operation(id: id, actor: below(actors), delay: chance(50) ? 0 : below(delays), action: action)
+            if let others = program.others { operation.manager = below(others.count + 1) }
+            operations.append(operation)
         }
-        return Program(seed: seed, manager: manager, operations: operations)
+        program.operations = operations
+        return program
     }
 
-    private mutating func disturbance(_ request: Int, _ disturbs: Bool, _ manager: ManagerPlan) -> Operation.Action {
+    /// Gives most managers a cache, and few other differences, so that one often finds the responses of another.
+    private mutating func share(_ program: inout Program) {
+        program.manager.cache = program.manager.cache ?? one(of: ManagerPlan.Cache.allCases)
+        program.others = program.others?.map { plan in
+            var plan = plan
+            if chance(80) { plan.cache = program.manager.cache }
+            if chance(50) { plan.authentication = program.manager.authentication }
+            if chance(50) { plan.cookies = program.manager.cookies }
+            plan.user = below(2)
+            return plan
+        }
+    }
+
+    private mutating func disturbance(_ request: Int, _ disturbs: Bool, _ program: Program) -> Operation.Action {
         guard disturbs else { return .wait(request) }
-        switch below(20) {
+        let hasUsers = program.managers.contains(where: \.authentication)
+        switch below(21) {
         case 0...4: return .wait(request)
         case 5...9: return .drop(request)
         case 10, 11: return .pause(request)
         case 12, 13: return .resume(request)
         case 14: return .dropAll
         case 15: return .reset
-        case 16: return manager.authentication ? .signIn(user: below(2)) : .wait(request)
-        case 17: return manager.authentication ? .signOut : .drop(request)
+        case 16: return hasUsers ? .signIn(user: below(2)) : .wait(request)
+        case 17: return hasUsers ? .signOut : .drop(request)
         case 18: return chance(50) ? .switchEnvironment : .setLimit(1 + below(4))
+        case 19: return chance(50) ? .clearCache : .forget(user: below(2))
         default: return chance(30) ? .shutDown(below(100)) : .drop(request)
         }
     }
@@ -90,21 +126,29 @@ struct Generator {
         return plan
     }
 
-    private mutating func request(
-        _ kinds: [RequestPlan.Kind], _ hosts: [String], _ paths: Int, _ faults: [Fault], _ faultChance: Int, _ limits: Bool
-    ) -> RequestPlan {
-        let kind = one(of: kinds)
+    private mutating func reading() -> Reading {
+        var reading = Reading(pause: one(of: [0, 0, 1, 50, 1_000]))
+        if chance(60) { reading.stopsAfter = 1 + below(LargeBody.chunkCount) }
+        reading.stop = one(of: Reading.Stop.allCases)
+        reading.wait = one(of: [10, 3_000, 300_000])
+        return reading
+    }
+
+    private mutating func request(_ swarm: Swarm) -> RequestPlan {
+        let kind = one(of: swarm.kinds)
         let scheme = chance(10) ? "http" : "https"
-        let host = one(of: hosts)
-        var target = "/\(one(of: ["resource", "resource", "private", "fresh", "varies"]))/\(below(paths))"
+        let host = one(of: swarm.hosts)
+        var target = "/\(one(of: swarm.resources))/\(below(swarm.paths))"
         switch kind {
-        case .download, .segments: target = "/file/\(below(paths))"
-        case .events: target = "/events/\(below(paths))"
+        case .download, .segments: target = "/file/\(below(swarm.paths))"
+        case .events: target = "/events/\(below(swarm.paths))"
+        case .stream where swarm.hasReaders: target = "/large/\(below(swarm.paths))"
         default: break
         }
         // One or two redirects before it.
         for _ in 0..<one(of: [0, 0, 0, 1, 2]) {
-            target = "/redirect/\(one(of: [301, 302, 303, 307, 308]))/\(chance(85) ? "https" : "http")/\(one(of: hosts)).test\(target)"
+            let (status, scheme) = (one(of: [301, 302, 303, 307, 308]), chance(85) ? "https" : "http")
+            target = "/redirect/\(status)/\(scheme)/\(one(of: swarm.hosts)).test\(target)"
         }
         var plan = RequestPlan(url: "\(scheme)://\(host).test\(target)")
         if host == "a", scheme == "https", chance(70) { plan.url = String(target.dropFirst()) }
@@ -115,9 +159,15 @@ struct Generator {
         case .decoded: plan.method = one(of: ["GET", "POST"])
         case .stream, .events, .download, .segments: break
         }
-        if !faults.isEmpty, chance(faultChance) { plan.faults = (0...below(3)).map { _ in chance(25) ? .none : one(of: faults) } }
-        if limits, chance(20) { plan.timeout = one(of: [20, 1_000]) }
-        if limits, chance(20) { plan.deadline = one(of: [5, 50, 2_000]) }
+        if !swarm.faults.isEmpty, chance(swarm.faultChance) {
+            plan.faults = (0...below(3)).map { _ in chance(25) ? .none : one(of: swarm.faults) }
+        }
+        if kind == .stream, swarm.hasReaders, chance(70) { plan.reading = reading() }
+        if [.data, .decoded].contains(kind), plan.method == "GET", swarm.hasRanges, chance(40) {
+            plan.range = one(of: ["bytes=0-9", "bytes=5-60", "bytes=20-100000"])
+        }
+        if swarm.hasLimits, chance(20) { plan.timeout = one(of: [20, 1_000]) }
+        if swarm.hasLimits, chance(20) { plan.deadline = one(of: [5, 50, 2_000]) }
         if chance(10) { plan.retries = 2 }
         plan.isIdempotent = chance(10)
         plan.file = below(2)

@@ -1,23 +1,47 @@
 import Foundation
 import NessHTTP
 
-/// Makes the manager of a program.
-struct ManagerMaker {
-    private let plan: ManagerPlan
-    private let world: World
-    private let log: EventLog
-    private let authentication: RefreshableAuthentication<String>?
-    private let folder: URL
+/// The stores of a manager.
+struct Stores: Sendable {
+    var cache: HTTPCache?
+    var cookies: CookieJar?
 
-    init(
-        _ plan: ManagerPlan, _ world: World, _ log: EventLog, _ authentication: RefreshableAuthentication<String>?, _ folder: URL
-    ) {
-        (self.plan, self.world, self.log, self.authentication, self.folder) = (plan, world, log, authentication, folder)
+    /// Makes the stores of all managers of a program. A folder belongs to one cache.
+    static func all(of program: Program, in folder: URL) -> [Stores] {
+        let first = program.managers.indices.map { index in
+            let plan = program.managers[index]
+            return Stores(cache: cache(plan.cache, folder.appending(path: "cache\(index)")), cookies: plan.cookies ? CookieJar() : nil)
+        }
+        return first.indices.map { index in
+            var stores = first[index]
+            if stores.cache != nil { stores.cache = program.managers(withCacheOf: index).min().flatMap { first[$0].cache } }
+            if stores.cookies != nil { stores.cookies = program.managers(withCookiesOf: index).min().flatMap { first[$0].cookies } }
+            return stores
+        }
     }
+
+    private static func cache(_ kind: ManagerPlan.Cache?, _ folder: URL) -> HTTPCache? {
+        switch kind {
+        case .memory: HTTPCache(memoryLimit: 1 << 20)
+        case .disk: HTTPCache(memoryLimit: 1_000, folder: folder, diskLimit: 1 << 20)
+        case nil: nil
+        }
+    }
+}
+
+/// Makes a manager of a program.
+struct ManagerMaker {
+    let plan: ManagerPlan
+    /// The index of the manager in its program.
+    let index: Int
+    let world: World
+    let log: EventLog
+    let authentication: RefreshableAuthentication<String>?
+    let stores: Stores
 
     func make() -> Ness {
         Ness { [self] in
-            $0.transport = SimulatedTransport(plan.stopping) { [world] connection in try await world.serve(connection) }
+            $0.transport = SimulatedTransport(plan.stopping) { [world, index] connection in try await world.serve(connection, index) }
             $0.baseURL = URL(string: "https://a.test/")
             $0.defaultHeaders = [World.secretHeader: "secret-key-1"]
             $0.headersIgnoredInDuplicates = ["X-Operation"]
@@ -32,15 +56,11 @@ struct ManagerMaker {
             }
             if plan.budget { $0.retryBudget = RetryBudget(ratio: 0.1, minimum: 2) }
             if plan.breaker { $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 3, openDuration: .seconds(2)) }
-            if plan.cookies { $0.cookies = CookieJar() }
+            $0.cookies = stores.cookies
+            $0.cache = stores.cache
             if plan.observers { $0.observers = [log] }
             $0.authentication = authentication
             $0.duplicatedHandler = duplicates
-            switch plan.cache {
-            case .memory: $0.cache = HTTPCache(memoryLimit: 1 << 20)
-            case .disk: $0.cache = HTTPCache(memoryLimit: 1_000, folder: folder.appending(path: "cache"), diskLimit: 1 << 20)
-            case nil: break
-            }
             for loader in plan.loaders { $0.insert(made(loader.kind), at: LoaderPlace.allPlaces[loader.place]) }
         }
     }

@@ -1,12 +1,38 @@
 import Foundation
 import NessHTTP
 
-/// A random program: a manager, and what several actors do with it. As JSON it is kept in `Found`, and needs no generator there.
+/// A random program: one or more managers, and what several actors do with them. As JSON it is kept in `Found`, and needs no generator
+/// there. Properties that are newer than the first files are optional.
 struct Program: Codable, Sendable {
+    /// The stores that managers share.
+    struct Shared: Codable, Sendable {
+        /// True if all managers with a cache have the same one, of the first manager's kind.
+        var cache = false
+        /// True if all managers with a cookie jar have the same one.
+        var cookies = false
+    }
+
     /// Decides each step of the scheduler.
     var seed: UInt64
     var manager: ManagerPlan
+    /// The managers after the first.
+    var others: [ManagerPlan]?
+    var shared: Shared?
     var operations: [Operation]
+
+    var managers: [ManagerPlan] { [manager] + (others ?? []) }
+
+    /// The managers that use the cache of a manager, itself included.
+    func managers(withCacheOf index: Int) -> Set<Int> {
+        guard shared?.cache == true, managers[index].cache != nil else { return [index] }
+        return Set(managers.indices.filter { managers[$0].cache != nil })
+    }
+
+    /// The managers that use the cookie jar of a manager, itself included.
+    func managers(withCookiesOf index: Int) -> Set<Int> {
+        guard shared?.cookies == true, managers[index].cookies else { return [index] }
+        return Set(managers.indices.filter { managers[$0].cookies })
+    }
 }
 
 /// The configuration of a manager. Each feature may be left out.
@@ -50,6 +76,8 @@ struct ManagerPlan: Codable, Sendable {
     var observers = false
     var timeout = 60_000
     var deadline: Int?
+    /// The user who is signed in at the start.
+    var user: Int?
 }
 
 /// One step of an actor, which comes a number of milliseconds after its step before.
@@ -69,10 +97,16 @@ struct Operation: Codable, Sendable {
         case switchEnvironment
         case setLimit(Int)
         case shutDown(Int)
+        /// Removes all responses from the manager's cache.
+        case clearCache
+        /// Removes a user's responses from the manager's cache.
+        case forget(user: Int)
     }
 
     var id: Int
     var actor: Int
+    /// The index of the manager; the first if `nil`. An operation on a request uses that request's manager.
+    var manager: Int?
     var delay: Int
     var action: Action
 }
@@ -95,6 +129,29 @@ struct RequestPlan: Codable, Sendable {
     var file = 0
     /// True to wait for the outcome in the actor's task, which is then canceled at a drop.
     var isAwaited = false
+    /// The `Range` that the application sets.
+    var range: String?
+    var reading: Reading?
+}
+
+/// The way in which a stream is read. Without one, it is read to its end as fast as it arrives.
+struct Reading: Codable, Sendable {
+    enum Stop: String, Codable, Sendable, CaseIterable {
+        /// Reads on after a while.
+        case waits
+        /// Leaves the loop.
+        case leaves
+        /// Drops the promise, and reads on.
+        case drops
+    }
+
+    /// The time between two chunks, in milliseconds.
+    var pause = 0
+    /// The number of chunks after which the reader stops; `nil` for never.
+    var stopsAfter: Int?
+    var stop = Stop.waits
+    /// The time for which the reader stops, in milliseconds.
+    var wait = 0
 }
 
 /// A fault in one exchange.
@@ -108,6 +165,8 @@ enum Fault: String, Codable, Sendable, CaseIterable {
     case status408, status408Stale, status421, status425, status429, status429RetryAfter, status429Date
     case status500, status502, status503, status503RetryAfter, status504
     case closedOnUse
+    /// A 206 that the request did not ask for, or one that does not match its `Range`.
+    case partUnasked, partWithoutRange, partElsewhere, partOfOther, partShort
 
     /// True if the server may act before the fault.
     var follows: Bool {
@@ -116,4 +175,7 @@ enum Fault: String, Codable, Sendable, CaseIterable {
         default: false
         }
     }
+
+    /// True if the response is a 206 that does not match the request.
+    var isPart: Bool { [.partUnasked, .partWithoutRange, .partElsewhere, .partOfOther, .partShort].contains(self) }
 }

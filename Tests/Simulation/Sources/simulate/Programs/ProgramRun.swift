@@ -22,10 +22,13 @@ enum ProgramRun {
         }
         execution?.release()
         // "The manager is released when nothing uses it any more" (Concepts).
-        if end == .finished, execution?.snapshot.manager != nil { execution?.world.breaks("the manager is still alive at the end") }
+        if end == .finished, execution?.snapshot.managers.contains(where: { $0.manager != nil }) == true {
+            execution?.world.breaks("the manager is still alive at the end")
+        }
         let world = execution?.world.snapshot
         let broken = end == .finished ? world?.broken.first : "\(end)"
-        return Verdict(broken: broken, trace: world?.trace ?? [], hash: csim_hash(), exchanges: world?.starts.count ?? 0)
+        let (trace, exchanges) = (execution?.world.traced ?? [], execution?.world.exchangeCount ?? 0)
+        return Verdict(broken: broken, trace: trace, hash: csim_hash(), exchanges: exchanges)
     }
 
     /// The rule that a text names, without numbers: two programs break the same rule if these are equal.
@@ -70,6 +73,24 @@ enum ProgramRun {
     }
 
     private static let simplifications: [@Sendable (inout Program) -> Void] = [
+        { program in
+            program.others = nil
+            for index in program.operations.indices { program.operations[index].manager = nil }
+        },
+        { $0.shared = nil }, { $0.shared?.cookies = false }, { $0.shared?.cache = false },
+        { program in
+            guard let first = program.others?.first else { return }
+            program.others = [first]
+            program.operations.removeAll { $0.manager == 2 }
+        },
+        // Every manager like the first, except for its user.
+        { program in
+            program.others = program.others?.map { [program] in
+                var plan = program.manager
+                plan.user = $0.user
+                return plan
+            }
+        },
         { $0.manager.retries = nil }, { $0.manager.repeatsRefused = false }, { $0.manager.budget = false }, { $0.manager.breaker = false },
         { $0.manager.rate = nil }, { $0.manager.hostLimit = 6 }, { $0.manager.total = nil }, { $0.manager.cache = nil },
         { $0.manager.cache = .memory }, { $0.manager.cookies = false }, { $0.manager.authentication = false },
@@ -80,6 +101,7 @@ enum ProgramRun {
         { program in for index in program.operations.indices { program.operations[index].actor = 0 } },
         { program in change(&program) { $0.faults = [] } }, { program in change(&program) { $0.timeout = nil } },
         { program in change(&program) { $0.deadline = nil } }, { program in change(&program) { $0.retries = nil } },
+        { program in change(&program) { $0.range = nil } }, { program in change(&program) { $0.reading = nil } },
         { program in change(&program) { $0.isAwaited = false } }, { program in change(&program) { $0.kind = .data } },
     ]
 

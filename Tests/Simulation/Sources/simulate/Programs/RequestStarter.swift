@@ -51,13 +51,43 @@ struct RequestStarter: Sendable {
             var body = Data()
             do {
                 let result = try await promise.value
-                for try await chunk in result.chunks { body.append(chunk) }
-                execution.settle(id, result.message, String(decoding: body, as: UTF8.self), nil, nil)
+                let isWhole = try await read(result, promise, into: &body)
+                execution.settle(id, result.message, isWhole ? text(body) : nil, nil, nil)
             } catch {
                 execution.settle(id, nil, nil, error, nil)
             }
         }
         return Execution.Handle(drop: { promise.drop() }, pause: {}, resume: {}, end: { await task.value })
+    }
+
+    /// Reads a stream in the way that the plan says.
+    /// - Returns: True if it was read to its end.
+    private func read(_ result: StreamResult, _ promise: StreamPromise, into body: inout Data) async throws -> Bool {
+        let reading = plan.reading ?? Reading()
+        var count = 0
+        for try await chunk in result.chunks {
+            body.append(chunk)
+            count += 1
+            execution.world.didRead(chunk.count, id)
+            if reading.pause > 0 { try? await Task.sleep(for: .milliseconds(reading.pause)) }
+            guard count == reading.stopsAfter else { continue }
+            switch reading.stop {
+            case .waits: try? await Task.sleep(for: .milliseconds(reading.wait))
+            case .leaves:
+                execution.noteReader(id, .leaves)
+                return false
+            case .drops:
+                execution.noteReader(id, .drops)
+                promise.drop()
+            }
+        }
+        return true
+    }
+
+    /// The text of a body, or the version of a large one.
+    private func text(_ body: Data) -> String {
+        guard plan.url.contains("large/") else { return String(decoding: body, as: UTF8.self) }
+        return LargeBody.version(of: body).map { "large \($0)" } ?? "\(body.count) bytes"
     }
 
     /// Reads three events, over two connections.

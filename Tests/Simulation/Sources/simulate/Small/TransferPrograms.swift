@@ -23,6 +23,17 @@ enum TransferPrograms {
         }
     }
 
+    /// Serves a version of a file. A range of another version gets the whole file.
+    private static func serveVersion(_ version: Int, _ connection: Connection) async throws {
+        let (content, tag) = (SimulatedFile.content(version), "\"\(version)\"")
+        let asked = connection.request.headers["Range"]?.split { !$0.isNumber }.compactMap { Int($0) } ?? []
+        guard asked.count == 2, connection.request.headers["If-Range"] ?? tag == tag else {
+            return try await connection.respond(200, ["ETag": tag], content)
+        }
+        let headers: HTTPHeaders = ["ETag": tag, "Content-Range": "bytes \(asked[0])-\(asked[1])/\(content.utf8.count)"]
+        try await connection.respond(206, headers, String(content.dropFirst(asked[0]).prefix(asked[1] - asked[0] + 1)))
+    }
+
     /// Runs a closure with the URL of a file in a new folder, which is removed afterwards.
     private static func withFile(_ body: (URL) async throws -> Void) async throws {
         let folder = Scratch.folder.appending(path: "small")
@@ -117,6 +128,28 @@ enum TransferPrograms {
                         promise.resume()
                     })
                 stage.expect(try String(contentsOf: file, encoding: .utf8) == content, "the file differs")
+            }
+        },
+        SmallProgram(
+            "segments-and-new-version", "a download in parts of a file that changes starts over, and nobody reports a drop that nobody made"
+        ) { stage in
+            try await withFile { file in
+                let changes = Set((0..<2).map { _ in Int.random(in: 2...9) })
+                let version = Lock(0)
+                let ness = stage.manager(serve: { connection in
+                    try await connection.wait(.milliseconds(Int.random(in: 0...3)))
+                    if changes.contains(connection.number) { version.withLock { $0 += 1 } }
+                    try await serveVersion(version.withLock { $0 }, connection)
+                }) {
+                    $0.maximumConnectionsPerHost = Int.random(in: 1...3)
+                    if Bool.random() { $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 3) }
+                }
+                do {
+                    _ = try await ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file, segments: 3).value
+                    stage.expect(SimulatedFile.isWhole(try Data(contentsOf: file)), "the file is not one version")
+                } catch {
+                    stage.expect(false, "the download fails: \(error)")
+                }
             }
         },
         SmallProgram("progress-ends-at-its-total", "the progress of a request that succeeded is its total") { stage in

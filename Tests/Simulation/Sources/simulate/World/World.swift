@@ -1,15 +1,34 @@
 import Foundation
 import NessHTTP
 import NessLock
+import Synchronization
 
 /// The servers of a program: three origins with resources, logins, redirects, files and events. Written from RFC 9110, 9111 and 6265, and
 /// without a look at the library's code.
 final class World: Sendable {
-    /// One version of a resource, and the time from which on it was the current one.
-    struct Version: Sendable { let at: ContinuousClock.Instant }
+    /// The exchanges that a manager has on the wire.
+    struct Load: Sendable {
+        var open: [String: Int] = [:]
+        var mostOpen: [String: Int] = [:]
+        var totalOpen = 0
+        var mostTotal = 0
+        var starts: [ContinuousClock.Instant] = []
+    }
+
+    /// A response of a resource: the manager that received it, and the time.
+    struct Response: Sendable {
+        let manager: Int
+        let at: ContinuousClock.Instant
+    }
+
+    /// The bytes of a large body that the client has accepted, and those of them that its reader has taken.
+    struct Flow: Sendable {
+        var accepted = 0
+        var read = 0
+    }
 
     struct State: Sendable {
-        /// The versions of each resource, by its address.
+        /// The times from which on each version of a resource was the current one, by its address.
         var versions: [String: [ContinuousClock.Instant]] = [:]
         /// The number of times that the server acted on each operation.
         var acted: [Int: Int] = [:]
@@ -18,23 +37,30 @@ final class World: Sendable {
         /// The number of the last token, by user. Only the last is valid, and it expires after some uses.
         var tokens: [Int: Int] = [:]
         var uses = 0
-        var open: [String: Int] = [:]
-        var mostOpen: [String: Int] = [:]
-        var totalOpen = 0
-        var mostTotal = 0
-        var starts: [ContinuousClock.Instant] = []
+        var loads: [Load]
+        /// The responses with an `X-Serial`, which is the index here.
+        var responses: [Response] = []
+        /// The hosts to which a request has to send a cookie, by operation.
+        var cookies: [Int: Set<String>] = [:]
+        var flows: [Int: Flow] = [:]
         var broken: [String] = []
-        var trace: [String] = []
     }
 
     static let secretHeader = "X-Api-Key"
+    /// The number in place of a user's, in a response that is for nobody in particular.
+    static let nobody = 9
+    private let program: Program
     private let faults: [Int: [Fault]]
-    private let state = Lock(State())
+    private let state: Lock<State>
     private let begin = ContinuousClock.now
     let isTraced: Bool
+    /// Behind a lock without switch points, so that a traced program takes the same steps.
+    private let lines = Mutex<[String]>([])
 
     init(_ program: Program, isTraced: Bool) {
         self.isTraced = isTraced
+        self.program = program
+        state = Lock(State(loads: program.managers.map { _ in Load() }))
         var faults: [Int: [Fault]] = [:]
         for operation in program.operations {
             if case .send(let plan) = operation.action { faults[operation.id] = plan.faults }
@@ -43,6 +69,7 @@ final class World: Sendable {
     }
 
     var snapshot: State { state.withLock { $0 } }
+    var traced: [String] { lines.withLock { $0 } }
 
     func breaks(_ rule: @autoclosure () -> String) {
         let text = rule()
@@ -53,7 +80,7 @@ final class World: Sendable {
     func trace(_ text: @autoclosure () -> String) {
         guard isTraced else { return }
         let line = "\(ContinuousClock.now - begin) \(text())"
-        state.withLock { $0.trace.append(line) }
+        lines.withLock { $0.append(line) }
     }
 
     /// The number of the current version of a resource.
@@ -61,35 +88,34 @@ final class World: Sendable {
 
     // MARK: the server
 
-    func serve(_ connection: Connection) async throws {
+    func serve(_ connection: Connection, _ manager: Int) async throws {
         let request = connection.request
         let (host, operation) = (request.url.host ?? "", request.headers["X-Operation"].flatMap { Int($0) } ?? 0)
         let origin = "\(request.url.scheme ?? "")://\(host)"
         checkSecrets(request, origin)
+        checkCookies(request, operation, manager)
         // The requests that a loader makes itself, below all queues, count for no limit.
         let counts = !request.url.path.hasSuffix("/other")
         let number = state.withLock { state in
             state.exchanges[operation, default: 0] += 1
             guard counts else { return state.exchanges[operation, default: 0] }
-            state.open[origin, default: 0] += 1
-            state.totalOpen += 1
-            state.mostOpen[origin] = max(state.mostOpen[origin] ?? 0, state.open[origin] ?? 0)
-            state.mostTotal = max(state.mostTotal, state.totalOpen)
-            state.starts.append(ContinuousClock.now)
+            state.loads[manager].begin(origin)
             return state.exchanges[operation, default: 0]
         }
         defer {
             state.withLock { state in
                 guard counts else { return }
-                state.open[origin, default: 0] -= 1
-                state.totalOpen -= 1
+                state.loads[manager].open[origin, default: 0] -= 1
+                state.loads[manager].totalOpen -= 1
             }
         }
         let faults = faults[operation] ?? []
         let fault = faults.indices.contains(number - 1) ? faults[number - 1] : .none
-        trace("\(operation): \(request.method.rawValue) \(request.url) \(request.headers["Range"] ?? "") \(fault)")
+        trace("\(operation), manager \(manager): \(request.method.rawValue) \(request.url) \(request.headers["Range"] ?? "") \(fault)")
         do {
-            try await WorldExchange(world: self, connection: connection, origin: origin, operation: operation, fault: fault).run()
+            try await WorldExchange(
+                world: self, connection: connection, manager: manager, origin: origin, operation: operation, fault: fault
+            ).run()
         } catch {
             trace("\(operation): ended with \(error is CancellationError ? "a cancellation" : "\(error)".prefix(60).description)")
             throw error
@@ -110,7 +136,52 @@ final class World: Sendable {
         }
     }
 
+    /// "Managers may share a jar" (CookieJar): the cookies of a jar go to the requests of its managers, and to no others.
+    private func checkCookies(_ request: HTTPRequest, _ operation: Int, _ manager: Int) {
+        let cookie = request.headers["Cookie"]
+        if let cookie, !program.managers(withCookiesOf: manager).contains(where: { cookie.contains("-m\($0)") }) {
+            breaks("manager \(manager) sends a cookie of another jar: \(cookie)")
+        }
+        let expected = state.withLock { $0.cookies[operation] ?? [] }
+        guard cookie == nil, request.url.scheme == "https", let host = request.url.host, expected.contains(host) else { return }
+        breaks("request \(operation) carries no cookie, but one of \(host) was stored before")
+    }
+
+    /// Notes the hosts to which the requests of an operation have to send a cookie.
+    func expectCookies(_ hosts: Set<String>, of operation: Int) { state.withLock { $0.cookies[operation] = hosts } }
+
+    /// Expects no cookie any more, because a jar was emptied.
+    func expectNoCookies() { state.withLock { $0.cookies = [:] } }
+
     // MARK: what the server knows
+
+    /// The number of the last response.
+    var lastResponse: Int { state.withLock { $0.responses.count - 1 } }
+
+    /// Notes a response.
+    /// - Returns: Its number.
+    func respond(to manager: Int) -> Int {
+        state.withLock { state in
+            state.responses.append(Response(manager: manager, at: ContinuousClock.now))
+            return state.responses.count - 1
+        }
+    }
+
+    /// The number of exchanges so far.
+    var exchangeCount: Int { state.withLock { $0.loads.reduce(0) { $0 + $1.starts.count } } }
+
+    /// Notes the bytes of a large body that a reader has taken.
+    func didRead(_ count: Int, _ operation: Int) { state.withLock { $0.flows[operation, default: Flow()].read += count } }
+
+    /// Notes the bytes of a large body that the client has accepted. "At most 1 MiB waits in memory. Then the server has to wait"
+    /// (StreamingAChatAPI). One more chunk may be on its way to the reader.
+    func didAccept(_ count: Int, _ operation: Int) {
+        let waiting = state.withLock { state in
+            state.flows[operation, default: Flow()].accepted += count
+            return state.flows[operation].map { $0.accepted - $0.read } ?? 0
+        }
+        if waiting > (1 << 20) + LargeBody.chunk { breaks("\(waiting) bytes of stream \(operation) wait in memory") }
+    }
 
     /// Acts on a write.
     /// - Returns: The new version.
@@ -140,5 +211,15 @@ final class World: Sendable {
             state.tokens[user, default: 0] += 1
             return "secret-token-\(user)-\(state.tokens[user] ?? 0)"
         }
+    }
+}
+
+extension World.Load {
+    mutating func begin(_ origin: String) {
+        open[origin, default: 0] += 1
+        totalOpen += 1
+        mostOpen[origin] = max(mostOpen[origin] ?? 0, open[origin] ?? 0)
+        mostTotal = max(mostTotal, totalOpen)
+        starts.append(ContinuousClock.now)
     }
 }

@@ -5,6 +5,7 @@ import NessHTTP
 struct WorldExchange {
     let world: World
     let connection: Connection
+    let manager: Int
     let origin: String
     let operation: Int
     let fault: Fault
@@ -22,7 +23,8 @@ struct WorldExchange {
         try await beforeTheServer()
         try await connection.wait(.milliseconds(fault == .delayed ? 3_000 : 10))
         if let refusal { return try await respond(refusal) }
-        let answer = answer()
+        if path.first == "large", request.method == .get { return try await sendLargeBody() }
+        let answer = fault.isPart ? part(of: answer()) : answer()
         switch fault {
         case .lostAfter: throw TransportError.connectionLost
         case .lostInHead: throw TransportError.malformedResponse
@@ -105,41 +107,91 @@ struct WorldExchange {
     private func resource() -> Answer {
         let address = "\(origin)\(request.url.path)"
         var user: Int?
-        if path.first == "private" {
-            user = world.user(of: request.headers["Authorization"])
-            if user == nil { return Answer(status: 401, headers: ["WWW-Authenticate": "Bearer"]) }
-        }
+        if ["private", "mine"].contains(path.first) { user = world.user(of: request.headers["Authorization"]) }
+        if path.first == "private", user == nil { return Answer(status: 401, headers: ["WWW-Authenticate": "Bearer"]) }
         let version = request.method.isSafe ? world.version(address) : world.act(operation, on: address)
-        var headers: HTTPHeaders = ["ETag": "\"\(version)-\(user ?? 9)\"", "Content-Type": "text/plain"]
+        let body = Delivered(address, version, user ?? World.nobody)
+        var headers: HTTPHeaders = ["ETag": "\"\(version)-\(body.user)\"", "Content-Type": "text/plain"]
+        headers["X-Serial"] = "\(world.respond(to: manager))"
         switch path.first {
-        case "fresh": headers["Cache-Control"] = "max-age=2"
-        case "varies": headers["Vary"] = "Accept-Language"
+        case "fresh", "mine": headers["Cache-Control"] = "max-age=2, stale-if-error=10"
+        case "varies": headers["Cache-Control"] = "max-age=2, stale-while-revalidate=2"
         case "private": headers["Cache-Control"] = "private, max-age=2"
         default: headers["Cache-Control"] = "no-cache"
         }
-        if path.first == "varies" { headers["Cache-Control"] = "max-age=2, stale-while-revalidate=2" }
-        let host = request.url.host ?? ""
-        headers.add("id=host-\(host)-\(version)" + (origin.hasPrefix("https") ? "-secure; Secure" : ""), for: "Set-Cookie")
+        if path.first == "varies" { headers["Vary"] = "Accept-Language" }
+        // A response that sets a cookie is not written to disk.
+        if path.first == "resource" {
+            let cookie = "id=host-\(request.url.host ?? "")-m\(manager)"
+            headers.add(cookie + (origin.hasPrefix("https") ? "-secure; Secure; Path=/" : "; Path=/"), for: "Set-Cookie")
+        }
         if request.method.isSafe, request.headers["If-None-Match"] == headers["ETag"] { return Answer(status: 304, headers: headers) }
-        let piece = "v\(version)."
-        return Answer(headers: headers, body: "\(address) \(version) \(user ?? 9) \(String(repeating: piece, count: 20)) end")
+        return ranged(body.text, headers)
     }
 
-    /// A file of which each version has other bytes. It changes now and then.
+    /// The whole content, or the range of it that the request asks for.
+    private func ranged(_ whole: String, _ headers: HTTPHeaders) -> Answer {
+        var headers = headers
+        guard request.method == .get, request.headers["If-Range"] ?? headers["ETag"] == headers["ETag"],
+            let range = request.headers["Range"]?.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false),
+            let start = Int(range[0])
+        else { return Answer(headers: headers, body: whole) }
+        guard start < whole.utf8.count else { return Answer(status: 416, headers: ["Content-Range": "bytes */\(whole.utf8.count)"]) }
+        let end = min(Int(range[1]) ?? .max, whole.utf8.count - 1)
+        headers["Content-Range"] = "bytes \(start)-\(end)/\(whole.utf8.count)"
+        return Answer(status: 206, headers: headers, body: String(whole.dropFirst(start).prefix(end - start + 1)))
+    }
+
+    /// A 206 in place of a success, which does not match the request.
+    private func part(of whole: Answer) -> Answer {
+        let count = whole.body.utf8.count
+        guard [200, 206].contains(whole.status), count > 20 else { return whole }
+        var part = whole
+        part.status = 206
+        switch fault {
+        case .partWithoutRange:
+            part.headers["Content-Range"] = nil
+            part.body = String(whole.body.prefix(count / 2))
+        case .partElsewhere:
+            part.headers["Content-Range"] = "bytes 10-\(count - 1)/\(count)"
+            part.body = String(whole.body.dropFirst(10))
+        case .partOfOther: part.headers["Content-Range"] = "bytes 0-\(count - 1)/\(count - 5)"
+        case .partShort:
+            part.headers["Content-Range"] = whole.headers["Content-Range"] ?? "bytes 0-\(count - 1)/\(count)"
+            part.body = String(whole.body.prefix(count / 2))
+        default:
+            part.headers["Content-Range"] = "bytes 0-\(count / 2 - 1)/\(count)"
+            part.body = String(whole.body.prefix(count / 2))
+        }
+        return part
+    }
+
+    /// A file that changes now and then.
     private func file() -> Answer {
         let address = "\(origin)\(request.url.path)"
-        if world.snapshot.starts.count % 11 == 0 { _ = world.act(0, on: address) }
+        if world.exchangeCount % 11 == 0 { _ = world.act(0, on: address) }
         let version = world.version(address)
-        let whole = String(repeating: "\(version % 10)", count: 4_000)
-        let tag = "\"\(version)\""
-        var headers: HTTPHeaders = ["ETag": tag, "Accept-Ranges": "bytes"]
-        guard let range = request.headers["Range"]?.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false),
-            request.headers["If-Range"] ?? tag == tag, let start = Int(range[0])
-        else { return Answer(headers: headers, body: whole) }
-        guard start < whole.count else { return Answer(status: 416, headers: ["Content-Range": "bytes */\(whole.count)"]) }
-        let end = min(Int(range[1]) ?? .max, whole.count - 1)
-        headers["Content-Range"] = "bytes \(start)-\(end)/\(whole.count)"
-        return Answer(status: 206, headers: headers, body: String(whole.dropFirst(start).prefix(end - start + 1)))
+        return ranged(SimulatedFile.content(version), ["ETag": "\"\(version)\"", "Accept-Ranges": "bytes"])
+    }
+
+    /// Sends a body that is larger than what may wait for its reader. It has a new version now and then.
+    private func sendLargeBody() async throws {
+        let address = "\(origin)\(request.url.path)"
+        if world.exchangeCount % 5 == 0 { _ = world.act(0, on: address) }
+        let version = world.version(address)
+        if fault == .status500 { return try await respond(Answer(status: 500, body: "failed")) }
+        try await connection.report(
+            .head(statusCode: 200, headers: ["Content-Length": "\(LargeBody.chunk * LargeBody.chunkCount)", "ETag": "\"\(version)\""]))
+        if fault == .lostAfterHead { throw TransportError.connectionLost }
+        for index in 0..<LargeBody.chunkCount {
+            try await connection.report(.body(LargeBody.piece(index, version)))
+            world.didAccept(LargeBody.chunk, operation)
+            if fault == .slowBody { try await connection.wait(.milliseconds(100)) }
+            guard index == LargeBody.chunkCount * 3 / 4 else { continue }
+            if fault == .truncated { throw TransportError.truncated }
+            if fault == .stalledInBody { try await connection.waitForEver() }
+        }
+        if fault == .lostAtTheEnd { throw TransportError.connectionLost }
     }
 
     // MARK: the response
