@@ -235,6 +235,10 @@ public final class Ness: Sendable {
         // The task retains the manager: its delegate and observers belong to the request until its end.
         call.start(for: owner, in: running) { [self] call in try await pipeline.send(call) }
     }
+
+    var awaitsApplication: Bool { pipeline.awaitsApplication }
+
+    func run(_ call: Call) async { await call.run { [pipeline] call in try await pipeline.send(call) } }
 }
 
 extension Ness: RequestSender {}

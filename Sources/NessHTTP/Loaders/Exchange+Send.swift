@@ -16,6 +16,7 @@ extension Pipeline {
             flight, sink: sink, bytesBefore: bytesBefore, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total,
             clock)
         defer { exchange.finish() }
+        try flight.add(exchange)
         if !request[BypassesThrottle.self] {
             let (lane, waiter) = hosts.enter(request.origin)
             if let waiter { try await wait(waiter, .hostQueue, exchange) }
@@ -55,7 +56,7 @@ extension Pipeline {
     }
 
     private func wait(_ waiter: Waiter, _ line: WaitingLine, _ exchange: Exchange) async throws {
-        let wait = { [waiting] in try await waiting.during(line) { try await waiter.wait() } }
+        let wait = { [waiting] in try await waiting.during(line) { try await exchange.wait(for: waiter) } }
         if let sink = exchange.sink { try await sink.during(wait: wait) } else { try await wait() }
     }
 
@@ -92,7 +93,9 @@ extension Pipeline {
     private func sendAsWork(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         let context = exchange.flight.context
         return try await running.work(context.policies.epoch) {
-            try await loaders(at: .exchange, context).load(request, in: context) { [self] request, context in
+            let loaders = loaders(at: .exchange, context)
+            if loaders.isEmpty { return try await wire.send(request, exchange, in: context) }
+            return try await loaders.load(request, in: context) { [self] request, context in
                 // What a loader has changed is checked like any other request.
                 try await wire.send(OutgoingCheck.checked(request.withOneCookieField), exchange, in: context)
             }

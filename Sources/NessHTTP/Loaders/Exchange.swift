@@ -38,13 +38,20 @@ final class Exchange: Sendable {
     /// Occupies a slot among all requests of the manager: see `occupy(host:)`.
     func occupy(total lane: Limiter<Int>.Lane) { state.withLock { $0.slots.occupy(total: lane) } }
 
+    /// Waits for a turn in a queue. A stop of the exchange ends the wait.
+    /// - Throws: The error with which the exchange was stopped; `CancellationError`.
+    func wait(for waiter: Waiter) async throws {
+        try state.withLock { try $0.wait(for: waiter) }
+        defer { state.withLock { $0.endWait() } }
+        try await waiter.wait()
+    }
+
     /// Starts the idle timer, just before the request is sent.
     /// - Parameter permit: The request as the circuit breaker counts it; `nil` without a breaker.
     /// - Throws: The error with which the exchange was stopped, because all callers have left.
     func begin(_ permit: CircuitPermit?) throws {
         let now = clock.elapsed()
-        state.withLock { $0.begin(permit, at: now) }
-        try flight.add(self)
+        try state.withLock { try $0.begin(permit, at: now) }
         checkIdleness(at: now)
         try state.withLock { try $0.check() }
     }
@@ -126,7 +133,7 @@ extension Exchange: WireExchange {
     /// Stops the request if it has been idle for too long, and otherwise starts a timer for the next check. Checks may run concurrently.
     private func checkIdleness(at now: Duration) {
         let check: (since: Duration, number: Int, hasHead: Bool)? = state.withLock { state in
-            if state.isFinished { return nil }
+            guard state.isRunning else { return nil }
             let (since, number) = state.idleness.startCheck(at: now)
             return (since, number, state.idleness.hasHead)
         }
@@ -137,7 +144,7 @@ extension Exchange: WireExchange {
             stop(flight.context.idleError(after: timeout, bodyIsAwaited: isAwaited, response: flight.response))
         case .again(let time):
             let timer = clock.startTimer(after: time - now, for: self)
-            state.withLock { $0.isFinished ? timer : $0.idleness.plan(timer, ofCheck: check.number) }?.cancel()
+            state.withLock { $0.isRunning ? $0.idleness.plan(timer, ofCheck: check.number) : timer }?.cancel()
         case nil: break
         }
     }

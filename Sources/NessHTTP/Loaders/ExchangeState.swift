@@ -7,7 +7,8 @@ struct ExchangeState: Sendable {
     typealias End = @Sendable (any Error) -> Void
 
     enum Phase: Sendable {
-        /// In a queue, or on the wire.
+        /// In a queue, with the wait for its turn, or on the way to the next one.
+        case queued(Waiter?)
         case running(Running)
         /// Stopped with an error. What ran may not have noticed yet.
         case stopped(any Error)
@@ -29,7 +30,7 @@ struct ExchangeState: Sendable {
         let abandonsFlight: Bool
     }
 
-    private(set) var phase = Phase.running(Running())
+    private(set) var phase = Phase.queued(nil)
     var idleness = IdleClock()
     var slots = ExchangeSlots()
     /// The exchange as the circuit breaker counts it; `nil` without a breaker.
@@ -37,19 +38,30 @@ struct ExchangeState: Sendable {
     /// The body that is sent, if its bytes may have to be waited for.
     var body: HTTPBody?
 
-    var isFinished: Bool {
-        if case .finished = phase { return true }
-        return false
-    }
+    var isFinished: Bool { if case .finished = phase { true } else { false } }
+
+    /// True from the start of the idle timer until a stop or the end.
+    var isRunning: Bool { if case .running = phase { true } else { false } }
 
     /// Throws the error with which the exchange was stopped.
     func check() throws {
         if case .stopped(let error) = phase { throw error }
     }
 
+    /// The exchange waits for its turn in a queue.
+    mutating func wait(for waiter: Waiter) throws {
+        try check()
+        if case .queued = phase { phase = .queued(waiter) }
+    }
+
+    /// The wait for a turn has ended.
+    mutating func endWait() { if case .queued = phase { phase = .queued(nil) } }
+
     /// The exchange leaves the queues, and is about to be sent.
-    mutating func begin(_ permit: CircuitPermit?, at now: Duration) {
+    mutating func begin(_ permit: CircuitPermit?, at now: Duration) throws {
         self.permit = permit
+        try check()
+        if case .queued = phase { phase = .running(Running()) }
         idleness.begin(at: now)
     }
 
@@ -76,15 +88,22 @@ struct ExchangeState: Sendable {
             if running.end == nil { phase = .running(Running(end: end, isApplicationCode: running.isApplicationCode)) }
             return nil
         case .stopped(let error): return error
-        case .finished: return nil
+        case .queued, .finished: return nil
         }
     }
 
     /// The exchange is stopped. Only the first stop counts, and none after the end.
     mutating func stop(_ error: any Error) -> Stop? {
-        guard case .running(let running) = phase else { return nil }
-        phase = .stopped(error)
-        return Stop(end: running.end, abandonsFlight: running.isApplicationCode)
+        switch phase {
+        case .queued(let waiter):
+            phase = .stopped(error)
+            guard let waiter else { return Stop(end: nil, abandonsFlight: false) }
+            return Stop(end: { _ in waiter.cancel() }, abandonsFlight: false)
+        case .running(let running):
+            phase = .stopped(error)
+            return Stop(end: running.end, abandonsFlight: running.isApplicationCode)
+        case .stopped, .finished: return nil
+        }
     }
 
     /// The exchange has ended.

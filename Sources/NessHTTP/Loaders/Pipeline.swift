@@ -76,6 +76,9 @@ final class Pipeline: Sendable {
         throttle?.reset()
     }
 
+    /// True if an attempt awaits code of the application, which may ignore a cancellation, beside what a flight runs in its own task.
+    var awaitsApplication: Bool { loaders.areAboveSharing || retryControl != nil }
+
     /// Returns the loaders of the manager and of the request at one place.
     @inline(__always)
     func loaders(at place: LoaderPlace, _ context: CallContext) -> [any HTTPLoader] {

@@ -15,6 +15,9 @@ public enum RedirectPolicy: Sendable {
 }
 
 extension RedirectPolicy {
+    /// True if a closure of the application is awaited, which may ignore a cancellation.
+    var asksApplication: Bool { if case .decide = self { true } else { false } }
+
     /// Compares everything except the closure.
     func isSame(as other: RedirectPolicy) -> Bool {
         switch (self, other) {

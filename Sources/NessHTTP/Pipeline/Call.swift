@@ -61,20 +61,25 @@ final class Call: Sendable {
     func start(
         for owner: (any CallOwner)?, in running: RunningRequests, _ send: @escaping @Sendable (Call) async throws -> HTTPResponse
     ) {
-        if let owner { state.withLock { $0.setPromise(owner) } }
-        let id = running.add(self)
-        if !state.withLock({ $0.register { running.remove(id) } }) { running.remove(id) }
+        register(owner, in: running)
         // Under the lock, which `begin` takes: a drop meanwhile finds the task, and nothing is sent after that. `send` runs in every case,
         // because it may have promised to call a closure.
-        state.withLock { state in
-            state.start(
-                Task { [self] in
-                    do {
-                        end(with: .success(try await send(self)))
-                    } catch {
-                        end(with: .failure(error))
-                    }
-                })
+        state.withLock { state in state.start(Task { [self] in await run(send) }) }
+    }
+
+    /// Gives the call its owner, and registers it with the manager, as the first step of its start.
+    func register(_ owner: (any CallOwner)?, in running: RunningRequests) {
+        if let owner { state.withLock { $0.setOwner(owner) } }
+        let id = running.add(self)
+        if !state.withLock({ $0.register { running.remove(id) } }) { running.remove(id) }
+    }
+
+    /// Makes the attempts of a call that is registered, and ends it.
+    func run(_ send: (Call) async throws -> HTTPResponse) async {
+        do {
+            end(with: .success(try await send(self)))
+        } catch {
+            end(with: .failure(error))
         }
     }
 
@@ -108,7 +113,7 @@ final class Call: Sendable {
         let result = state.withLock { $0.active?.result }
         var outcome = outcome.mapError { explainFinally($0) }
         var settle: (@Sendable () -> Void)?
-        if case .promise(let owner) = result, case .success(let response) = outcome {
+        if case .owner(let owner) = result, case .success(let response) = outcome {
             do { settle = try owner.settlement(by: response) } catch { outcome = .failure(explainFinally(error)) }
         }
         let response = try? outcome.get()
@@ -139,7 +144,7 @@ final class Call: Sendable {
 
     /// Drops the call: its promise, or, if that has its value already, what still runs.
     func drop() {
-        guard case .promise(let owner) = state.withLock({ $0.active?.result }) else {
+        guard case .owner(let owner) = state.withLock({ $0.active?.result }) else {
             return end(with: .failure(error(.dropped, "dropped by the caller")))
         }
         owner.drop()
@@ -228,10 +233,12 @@ extension Call {
     }
 }
 
-/// The promise of a call. It makes its value from the response, and settles when the call ends.
-protocol CallOwner: AnyPromise {
+/// The receiver of a call's result: its promise, or the task that awaits it. It makes its value from the response.
+protocol CallOwner: AnyObject, Sendable {
+    /// Drops the call on the owner's behalf.
+    func drop()
     /// Makes the value, off the main thread.
-    /// - Returns: A closure that settles the promise with the value.
+    /// - Returns: A closure that settles the owner with the value.
     func settlement(by response: HTTPResponse) throws -> @Sendable () -> Void
     func settle(failing error: any Error)
 }

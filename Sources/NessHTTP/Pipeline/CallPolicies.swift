@@ -21,6 +21,7 @@ final class CallPolicies: Sendable {
     var sink: (any BodySink)? { choices.sink }
     var listeners: RequestListeners? { choices.listeners }
     var parseError: ErrorReader? { choices.parseError }
+    var isAwaited: Bool { choices.isAwaited }
 }
 
 /// The choices of a caller, one by one.
@@ -53,6 +54,8 @@ struct CallChoices: Sendable {
     var listeners: RequestListeners?
     /// Decodes the API's own errors; `nil` for no such errors.
     var parseError: ErrorReader?
+    /// True if the call runs in the task of the caller who awaits it: see `AwaitedResult`.
+    var isAwaited = false
 }
 
 /// Decodes an API's own error from a rejected response. Returns `nil` if the response holds none.

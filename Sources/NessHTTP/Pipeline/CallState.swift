@@ -28,9 +28,10 @@ struct CallState: Sendable {
 
     /// The receiver of the result.
     enum PendingResult: Sendable {
-        /// Nowhere: the call has no promise.
+        /// Nowhere: nobody waits for the call.
         case none
-        case promise(any CallOwner)
+        /// The promise of the call, or the task that awaits it.
+        case owner(any CallOwner)
         /// The promise has settled with the head of a stream. The reader takes the body.
         case reader(HTTPResponse)
 
@@ -107,8 +108,8 @@ struct CallState: Sendable {
 
     // MARK: the start
 
-    /// The call gets its promise.
-    mutating func setPromise(_ owner: any CallOwner) { _ = change { $0.result = .promise(owner) } }
+    /// The call gets its owner.
+    mutating func setOwner(_ owner: any CallOwner) { _ = change { $0.result = .owner(owner) } }
 
     /// The manager keeps the call until its end.
     /// - Returns: False if it has ended already.
@@ -128,7 +129,7 @@ struct CallState: Sendable {
         let tellsObservers: Bool
 
         var deadlineTimer: StartedTimer? { if case .running(let timer, _) = held.deadline { timer } else { nil } }
-        var owner: (any CallOwner)? { if case .promise(let owner) = held.result { owner } else { nil } }
+        var owner: (any CallOwner)? { if case .owner(let owner) = held.result { owner } else { nil } }
         func unregister() { held.unregister?() }
     }
 
@@ -176,7 +177,7 @@ struct CallState: Sendable {
     /// - Returns: The promise; `nil` if it has settled.
     mutating func settle(withHead response: HTTPResponse) -> (any CallOwner)? {
         change { active in
-            guard case .promise(let owner) = active.result else { return nil }
+            guard case .owner(let owner) = active.result else { return nil }
             active.result = .reader(response)
             return owner
         } ?? nil

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Sends the request and waits for its result. Each method is its promise with `.value`: canceling the waiting task drops the request, and
-/// every failure is the promise's error.
+/// Sends the request and waits for its result. Each method has the result of its promise's `.value`: canceling the waiting task drops the
+/// request, and every failure is the promise's error.
 extension RequestBuilder {
     /// Sends the request and waits for the response. Any status is a result, unless a validator rejects it: see `validate()`.
     ///
@@ -15,7 +15,7 @@ extension RequestBuilder {
     /// - Throws: The error of `dataRequest(with:)`. If the task was canceled, `NessError.dropped`.
     @discardableResult
     public func response(with retryControl: (any RetryControl)? = nil) async throws -> HTTPResponse {
-        try await dataRequest(with: retryControl).value.message
+        try await awaited(retryControl) { $0 }
     }
 
     /// Sends the request and decodes the response as JSON, like `dataRequest(decoding:)`. `String` and `Data` are the body itself.
@@ -35,7 +35,7 @@ extension RequestBuilder {
         as type: Value.Type = Value.self, decodingErrors errorType: (any DecodableError.Type)? = nil,
         with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
     ) async throws -> Value {
-        try await dataRequest(decoding: type, decodingErrors: errorType, with: retryControl, using: decoder).value
+        try await value(.decoded(type, with: decoder), decodingErrors: errorType, with: retryControl, using: decoder)
     }
 
     /// Sends the request and decodes the response with a decoder of the caller, like `dataRequest(decodedBy:)`.
@@ -49,7 +49,7 @@ extension RequestBuilder {
     public func decoded<Decoder: ResponseDecoder>(
         by decoder: Decoder, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil
     ) async throws -> Decoder.Decoded where Decoder.Decoded: Sendable {
-        try await dataRequest(decodedBy: decoder, decodingErrors: errorType, with: retryControl).value
+        try await value(.decoded(by: decoder), decodingErrors: errorType, with: retryControl)
     }
 
     /// Sends the request, and decodes the response like `decoded(as:)`.

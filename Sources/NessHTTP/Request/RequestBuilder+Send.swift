@@ -13,6 +13,34 @@ extension RequestBuilder {
         DataPromise(makeCall(.data, retryControl), by: sender) { DataResult(message: $0) }
     }
 
+    /// Sends the request and waits for its value: in the calling task, unless code of the application is awaited on the way, which may
+    /// ignore the end of the call.
+    /// - Parameters:
+    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's.
+    ///   - parseError: Decodes the API's own errors; `nil` for the request's reader.
+    ///   - make: Makes the value from the response.
+    func awaited<Value: Sendable>(
+        _ retryControl: (any RetryControl)?, parseError: ErrorReader? = nil, _ make: @escaping @Sendable (HTTPResponse) throws -> Value
+    ) async throws -> Value {
+        let awaitsApplication = awaitsApplication(retryControl)
+        let call = makeCall(.data, retryControl) { choices in
+            if let parseError { choices.parseError = parseError }
+            choices.isAwaited = !awaitsApplication
+        }
+        if awaitsApplication { return try await RequestPromise(call, by: sender, value: make).value }
+        return try await AwaitedResult(call, value: make).run(by: sender)
+    }
+
+    private func awaitsApplication(_ retryControl: (any RetryControl)?) -> Bool {
+        if sender.awaitsApplication || retryControl != nil || self.retryControl != nil { return true }
+        if additions?.loaders.areAboveSharing == true { return true }
+        switch authentication {
+        case .none: return false
+        case .given: return true
+        case .inherited, .environment: return (environment ?? sender.environment).authentication != nil
+        }
+    }
+
     /// Makes the call that this builder describes.
     /// - Parameters:
     ///   - kind: The kind of result.

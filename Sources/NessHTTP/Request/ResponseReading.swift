@@ -51,6 +51,21 @@ extension RequestBuilder {
         _ reading: ResponseReading<Value>, _ kind: RequestKind = .data, decodingErrors errorType: (any DecodableError.Type)?,
         with retryControl: (any RetryControl)?, using decoder: JSONDecoder? = nil
     ) -> RequestPromise<Value> {
+        let call = self.reading(reading, decodingErrors: errorType).makeCall(kind, retryControl) { $0.parseError = errorReader(errorType, decoder) }
+        return RequestPromise(call, by: sender, value: reading.parse)
+    }
+
+    /// Sends the request and waits for its value, like `valueRequest(_:_:decodingErrors:with:using:)`.
+    func value<Value: Sendable>(
+        _ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?, with retryControl: (any RetryControl)?,
+        using decoder: JSONDecoder? = nil
+    ) async throws -> Value {
+        try await self.reading(reading, decodingErrors: errorType)
+            .awaited(retryControl, parseError: errorReader(errorType, decoder), reading.parse)
+    }
+
+    /// Returns the request with what a conversion needs: its validators and `Accept`.
+    private func reading<Value>(_ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?) -> RequestBuilder {
         let errorType = errorType ?? (decodeError == nil ? sender.defaults.decodingErrors : nil)
         let checksJSON = checksContentType ?? sender.defaults.checksContentType
         var builder = self
@@ -62,10 +77,7 @@ extension RequestBuilder {
         if reading.expectsJSON, checksJSON {
             builder.validators.append(JSONTypeValidator(value: "\(Value.self)", isDecoded: reading.isDecoded))
         }
-        let call = builder.makeCall(kind, retryControl) { policies in
-            policies.parseError = errorReader(errorType, decoder)
-        }
-        return RequestPromise(call, by: sender, value: reading.parse)
+        return builder
     }
 
     /// Sets `Accept`, unless the request or the manager sets it.

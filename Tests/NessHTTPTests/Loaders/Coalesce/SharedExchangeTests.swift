@@ -84,7 +84,10 @@ import Testing
         let first = try #require(flight.join(patient, in: Self.context(patient, clock)))
         let hosts = Limiter<ParsedURL.Origin>(limit: 1)
         let segments = (0..<3).map { _ in Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
-        for segment in segments { try segment.begin(nil) }
+        for segment in segments {
+            try flight.add(segment)
+            try segment.begin(nil)
+        }
         segments[2].finish()
         let second = try #require(flight.join(hasty, in: Self.context(hasty, clock)))
         manual.advance(by: .seconds(5))

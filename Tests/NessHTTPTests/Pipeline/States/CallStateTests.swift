@@ -80,7 +80,7 @@ import Testing
             Event(name: "promise") { model in
                 guard !model.hasTask, !model.hasPromise, !model.state.hasEnded else { return false }
                 model.hasPromise = true
-                model.state.setPromise(promise)
+                model.state.setOwner(promise)
                 return true
             },
             Event(name: "start") { model in

@@ -9,6 +9,9 @@ import Testing
     /// An exchange, and what its events had done.
     struct Model: Sendable {
         var state = ExchangeState()
+        var isInQueue = false
+        /// True after a stop that did not end the wait in a queue.
+        var keptWaiting = false
         var hasBegun = false
         var hasFinished = false
         var connections = 0
@@ -37,7 +40,7 @@ import Testing
 
     private static func events() throws -> [StateExplorer<Model>.Event] {
         typealias Event = StateExplorer<Model>.Event
-        let host = hosts.enter(HTTPRequest(url: try url("https://mock.test/")).origin).lane, all = total.enter(0).lane
+        let host = hosts.enter(HTTPRequest(url: try url("https://mock.test/")).origin).lane, all = total.enter(0).lane, turn = Waiter {}
         return [
             Event(name: "place at the host") { model in
                 guard !model.hasBegun, !model.hasFinished, model.occupied.host == 0 else { return false }
@@ -51,10 +54,28 @@ import Testing
                 model.state.slots.occupy(total: all)
                 return true
             },
+            Event(name: "waits in a queue") { model in
+                guard !model.hasBegun, !model.hasFinished, !model.isInQueue else { return false }
+                do {
+                    try model.state.wait(for: turn)
+                    model.isInQueue = true
+                    if model.stops > 0 { model.startedAfterStop = true }
+                } catch {}
+                return true
+            },
+            Event(name: "leaves a queue") { model in
+                guard model.isInQueue else { return false }
+                model.isInQueue = false
+                model.state.endWait()
+                return true
+            },
             Event(name: "begin") { model in
-                guard !model.hasBegun, !model.hasFinished else { return false }
-                model.hasBegun = true
-                model.state.begin(nil, at: .zero)
+                guard !model.hasBegun, !model.hasFinished, !model.isInQueue else { return false }
+                do {
+                    try model.state.begin(nil, at: .zero)
+                    model.hasBegun = true
+                    if model.stops > 0 { model.startedAfterStop = true }
+                } catch {}
                 return true
             },
             Event(name: "begin again") { model in
@@ -77,7 +98,9 @@ import Testing
                 return true
             },
             Event(name: "stop") { model in
-                if model.state.stop(CancellationError()) != nil { model.stops += 1 }
+                guard let stop = model.state.stop(CancellationError()) else { return true }
+                model.stops += 1
+                if model.isInQueue, stop.end == nil { model.keptWaiting = true }
                 return true
             },
             Event(name: "connection") { model in
@@ -137,6 +160,7 @@ import Testing
         var faults: [String] = []
         func rule(_ text: String, _ holds: Bool) { if !holds { faults.append(text) } }
         rule("an exchange is stopped at most once", model.stops <= 1)
+        rule("a stop ends the wait in a queue", !model.keptWaiting)
         rule("nothing starts after a stop", !model.startedAfterStop)
         rule(
             "a place is given back at most once",
@@ -154,7 +178,7 @@ import Testing
         let explorer = StateExplorer<Model>(
             events: try Self.events(),
             describe: { model in
-                "\(shape(model.state, without: ["checkCount", "number", "id"])) \(model.hasBegun) \(model.hasFinished) \(model.connections) "
+                "\(shape(model.state, without: ["checkCount", "number", "id"])) \(model.isInQueue) \(model.hasBegun) \(model.hasFinished) \(model.connections) "
                     + "\(model.stops) \(model.occupied) \(model.givenBack) \(model.startedTimers) \(model.canceledTimers.count)"
             }, faults: Self.faults)
         let report = explorer.run(from: Model())
