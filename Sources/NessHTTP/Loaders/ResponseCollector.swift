@@ -77,6 +77,19 @@ final class ResponseCollector: PartialResponse {
         }
     }
 
+    /// True if a sink may have to be waited for.
+    var mayWait: Bool { sink != nil }
+
+    /// Receives an event of a response that is collected in memory: no asynchronous call is made for it.
+    func take(_ event: TransportEvent) throws {
+        switch event {
+        case .head(let statusCode, let headers):
+            keep(statusCode, headers, expected: try receiveHead(statusCode, headers), isTaken: false, nil)
+        case .body(let data): report(try collect(data))
+        case .sent, .connection, .interim, .trailers: try notify(event)
+        }
+    }
+
     @inline(never)
     private func notify(_ event: TransportEvent) throws {
         switch event {

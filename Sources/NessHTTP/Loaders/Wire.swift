@@ -88,7 +88,9 @@ final class Wire: Sendable {
         do {
             let response: HTTPResponse
             do {
-                try await (context.transport?.controlled ?? controlled).send(sent, under: exchange) { try await collector.receive($0) }
+                try await (context.transport?.controlled ?? controlled).send(sent, under: exchange) { [mayWait = collector.mayWait] event in
+                    if mayWait { try await collector.receive(event) } else { try collector.take(event) }
+                }
                 response = try collector.finish()
             } catch {
                 guard let redirect = collector.redirect(cutBy: error) else { throw error }

@@ -51,7 +51,9 @@ extension RequestBuilder {
         _ reading: ResponseReading<Value>, _ kind: RequestKind = .data, decodingErrors errorType: (any DecodableError.Type)?,
         with retryControl: (any RetryControl)?, using decoder: JSONDecoder? = nil
     ) -> RequestPromise<Value> {
-        let call = self.reading(reading, decodingErrors: errorType).makeCall(kind, retryControl) { $0.parseError = errorReader(errorType, decoder) }
+        let call = self.reading(reading, decodingErrors: errorType).makeCall(kind, retryControl) {
+            $0.parseError = errorReader(errorType, decoder)
+        }
         return RequestPromise(call, by: sender, value: reading.parse)
     }
 
