@@ -87,7 +87,7 @@ public final class Ness: Sendable {
         authenticates = true
         original = nil
         settings = Settings(configuration)
-        let environment = Environment(
+        let environment = RequestPreparation(
             hooks: { [settings] in
                 let (manager, delegate) = settings.state.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return nil }

@@ -54,8 +54,8 @@ extension URLRequest: DelegateRequest {}
 
 extension NetworkSessionManagerDelegate {
     /// The delegate's methods, for the step that adds the manager's settings.
-    func hooks(for manager: Ness) -> Environment.Hooks {
-        Environment.Hooks(
+    func hooks(for manager: Ness) -> RequestPreparation.Hooks {
+        RequestPreparation.Hooks(
             willRequest: { request in
                 guard let asked = request as? RequestOfDelegate else { return request }
                 return self.ness(manager, willRequest: asked) as? HTTPRequest ?? request

@@ -28,7 +28,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     var choose: (@Sendable (HTTPResponse) throws -> URL)?
 
     /// The state that the attempts of this one download share.
-    let session = DownloadSession()
+    let session = DownloadCarryOver()
 
     package init(destination: Destination, segments: Int, coding: DownloadCoding = .refused, isConditional: Bool = false) {
         self.destination = destination
@@ -200,7 +200,7 @@ public enum DownloadCoding: Sendable, Hashable {
 }
 
 /// The state that one attempt of a download leaves to the next one, besides the partial file.
-final class DownloadSession: Sendable {
+final class DownloadCarryOver: Sendable {
     private struct State: Sendable {
         var response: HTTPResponse?
         /// The path of the partial file, if it does not lie beside the destination.

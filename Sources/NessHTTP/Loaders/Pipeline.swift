@@ -15,7 +15,7 @@ final class Pipeline: Sendable {
     let ledger: RetryLedger
     /// The manager's control, for requests that bring none.
     let retryControl: (any RetryControl)?
-    let environment: Environment
+    let environment: RequestPreparation
     /// Returns the manager, for authentications that send requests with it; `nil` if it has been released.
     let manager: @Sendable () -> (any AnyObject & Sendable)?
     let jar: CookieJar?
@@ -39,7 +39,7 @@ final class Pipeline: Sendable {
     ///   - manager: Returns the manager; `nil` if it has been released.
     ///   - duplicatedHandler: Returns the manager's current handler.
     init(
-        _ configuration: PipelineConfiguration, clock: PipelineClock, environment: Environment, running: RunningRequests,
+        _ configuration: PipelineConfiguration, clock: PipelineClock, environment: RequestPreparation, running: RunningRequests,
         waiting: WaitingRequests, manager: @escaping @Sendable () -> (any AnyObject & Sendable)?,
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {

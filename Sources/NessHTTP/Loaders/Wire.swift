@@ -96,11 +96,11 @@ final class Wire: Sendable {
                 guard let redirect = collector.redirect(cutBy: error) else { throw error }
                 response = redirect
             }
-            if !request.method.isSafe, !context.isSide, response.mayFollowAction { exchange.flight.noteAction() }
+            if !request.method.isSafe, !context.isLoaderMade, response.mayFollowAction { exchange.flight.noteAction() }
             return response
         } catch {
             let failure = collector.refusal ?? Self.failure(error, of: request, in: context, after: collector.response)
-            if !request.method.isSafe, !context.isSide, (failure as? NessError)?.mayHaveReachedServer != false {
+            if !request.method.isSafe, !context.isLoaderMade, (failure as? NessError)?.mayHaveReachedServer != false {
                 exchange.flight.noteAction()
             }
             throw failure

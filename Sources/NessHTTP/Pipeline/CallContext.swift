@@ -10,7 +10,7 @@ struct CallContext: Sendable {
         /// The request of the call, or the one that a loader made itself.
         var request: HTTPRequest
         var policies: CallPolicies
-        var isSide = false
+        var isLoaderMade = false
         var requestID: Int
         var attempt = 1
         var credentialScope: URL?
@@ -28,11 +28,11 @@ struct CallContext: Sendable {
     /// The request that errors name.
     var request: HTTPRequest { box.fields.request }
     var policies: CallPolicies { box.fields.policies }
-    var validators: [any ResponseValidator] { isSide ? [] : call.validators }
+    var validators: [any ResponseValidator] { isLoaderMade ? [] : call.validators }
     /// The transport of this call alone; `nil` for the manager's.
     var transport: (any Transport)? { call.policies.additions?.transport }
     /// True if a loader of the application made the request, on behalf of the call.
-    var isSide: Bool { box.fields.isSide }
+    var isLoaderMade: Bool { box.fields.isLoaderMade }
     /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.
     var requestID: Int { box.fields.requestID }
     /// The number of the attempt, counted from 1.
@@ -65,7 +65,7 @@ struct CallContext: Sendable {
         var context = self
         context.box.change { fields in
             fields.request = request.inheriting(from: call.request)
-            (fields.policies, fields.isSide, fields.requestID) = (call.policies.forSideRequest, true, request.id)
+            (fields.policies, fields.isLoaderMade, fields.requestID) = (call.policies.forSideRequest, true, request.id)
             (fields.credentialScope, fields.cookies) = (nil, nil)
         }
         return context

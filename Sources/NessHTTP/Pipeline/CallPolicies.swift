@@ -15,7 +15,7 @@ final class CallPolicies: Sendable {
     var retryControl: (any RetryControl)? { choices.retryControl }
     var authentication: AuthenticationChoice { choices.authentication }
     var duplicateIdentifier: String? { choices.duplicateIdentifier }
-    var additions: PerRequestAdditions? { choices.additions }
+    var additions: RequestOverrides? { choices.additions }
     var epoch: Int? { choices.epoch }
     var download: DownloadTarget? { choices.download }
     var sink: (any BodySink)? { choices.sink }
@@ -43,7 +43,7 @@ struct CallChoices: Sendable {
     /// The identifier that makes requests equal; `nil` compares method, URL, header fields and body.
     var duplicateIdentifier: String?
     /// The request's own loaders and observers; `nil` for none.
-    var additions: PerRequestAdditions?
+    var additions: RequestOverrides?
     /// The number of the manager's resets before the call was made; `nil` for a call that no manager made.
     var epoch: Int?
     /// The destination of a download; `nil` for any other kind.
@@ -89,7 +89,7 @@ struct RequestListeners: Sendable {
 }
 
 /// The loaders, observers and transport that one request has besides the manager's. A class, so that other requests pay for one word.
-final class PerRequestAdditions: Sendable {
+final class RequestOverrides: Sendable {
     let loaders: PlacedLoaders
     let observers: [any RequestObserver]
     /// The transport in place of the manager's; `nil` for none. Such a request shares no exchange with others.
@@ -104,10 +104,10 @@ final class PerRequestAdditions: Sendable {
     /// Returns the additions of a request after others were added.
     static func adding(
         loaders: [any HTTPLoader] = [], at place: LoaderPlace = .attempt, observers: [any RequestObserver] = [],
-        transport: (any Transport)? = nil, to earlier: PerRequestAdditions?
-    ) -> PerRequestAdditions {
+        transport: (any Transport)? = nil, to earlier: RequestOverrides?
+    ) -> RequestOverrides {
         var all = earlier?.loaders ?? PlacedLoaders()
         all[place] += loaders
-        return PerRequestAdditions(all, (earlier?.observers ?? []) + observers, transport ?? earlier?.transport)
+        return RequestOverrides(all, (earlier?.observers ?? []) + observers, transport ?? earlier?.transport)
     }
 }

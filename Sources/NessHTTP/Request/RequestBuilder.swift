@@ -64,7 +64,7 @@ public struct RequestBuilder: Sendable {
     /// The closures that receive the request's events while it runs; `nil` for none.
     var listeners: RequestListeners?
     /// The request's own loaders and observers; `nil` for none.
-    var additions: PerRequestAdditions?
+    var additions: RequestOverrides?
 
     init(sender: any RequestSender, method: HTTPMethod, url: some URLConvertible, segments: [any CustomStringConvertible] = []) {
         self.sender = sender
@@ -112,7 +112,7 @@ public struct RequestBuilder: Sendable {
                 throw InvalidURL(description: "the parameters can't be added to the URL")
             }
             // A relative URL without a base URL stays relative. The pipeline fails it.
-            if let absolute = try? Environment.resolve(url, against: environment.baseURL) { url = absolute }
+            if let absolute = try? RequestPreparation.resolve(url, against: environment.baseURL) { url = absolute }
             let secrets = secrets
             var headers = headers
             headers.secrets = secrets

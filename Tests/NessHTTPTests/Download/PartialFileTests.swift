@@ -143,7 +143,7 @@ import Testing
 
     @Test("equal downloads that are not merged run one after another; others fail")
     func following() async throws {
-        let destinations = DownloadDestinations(), begun = TestGate(), gate = TestGate(), order = Log<Int>()
+        let destinations = PartialFileClaims(), begun = TestGate(), gate = TestGate(), order = Log<Int>()
         let first = Task {
             try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.call()) {
                 begun.open()
@@ -166,7 +166,7 @@ import Testing
 
     @Test("equal downloads get the file in the order of arrival; a dropped one leaves immediately")
     func order() async throws {
-        let destinations = DownloadDestinations(), order = Log<Int>(), begun = Tally()
+        let destinations = PartialFileClaims(), order = Log<Int>(), begun = Tally()
         let gates = (0..<10).map { _ in TestGate() }
         var tasks: [Task<Void, any Error>] = []
         for number in 0..<10 {
@@ -193,7 +193,7 @@ import Testing
 
     @Test("a download of another source waits for a dropped one, but not for the download behind it")
     func mixed() async throws {
-        let destinations = DownloadDestinations(), begun = Tally(), gate = TestGate(), next = TestGate()
+        let destinations = PartialFileClaims(), begun = Tally(), gate = TestGate(), next = TestGate()
         let call = Self.call()
         call.end(with: .failure(CancellationError()))
         let dropped = Task {

@@ -47,7 +47,7 @@ extension Pipeline {
         let current = AuthenticationCircumstances.$current
         do {
             // At the deadline the cache may have a response for the user.
-            guard cache != nil, !context.isSide, authentication.userIdentifier != nil else {
+            guard cache != nil, !context.isLoaderMade, authentication.userIdentifier != nil else {
                 return try await current.withValue(circumstances) { try await method() }
             }
             return try await context.call.untilDeadline { try await current.withValue(circumstances) { try await method() } }

@@ -51,7 +51,7 @@ final class Cache: Sendable {
         let stored = known.response
         do {
             // The deadline is the call's, not that of a request that a loader made.
-            guard stored?.mayReplaceError(for: wanted, at: now) == true, !context.isSide else {
+            guard stored?.mayReplaceError(for: wanted, at: now) == true, !context.isLoaderMade else {
                 return try await get(request, key, known, wanted, fetch, next)
             }
             return try await context.call.untilDeadline { [self, known] in try await get(request, key, known, wanted, fetch, next) }

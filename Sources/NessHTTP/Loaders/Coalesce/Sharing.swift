@@ -16,7 +16,7 @@ extension Pipeline {
                 outcome = await run(member.flight)
             }
             context.call.setPartialResponse(nil)
-            if !context.isSide {
+            if !context.isLoaderMade {
                 if !request.method.isSafe, member.flight.mayHaveActed { context.call.noteAction(inAttempt: context.attempt) }
                 try context.call.leaveFlight()
             }
@@ -96,7 +96,7 @@ extension Pipeline {
 
     /// Notes a caller's flight, so that its end and a pause leave the flight.
     private func note(_ member: Flight.Member, _ context: CallContext) throws {
-        if !context.isSide { try context.call.enter(member) }
+        if !context.isLoaderMade { try context.call.enter(member) }
     }
 
     /// True if the flight needs a separate task, because the caller may have to continue before the flight ends: other callers still

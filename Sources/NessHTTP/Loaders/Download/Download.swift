@@ -15,7 +15,7 @@ extension Pipeline {
         let path = target.partialPath(hash)
         // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.policies.epoch) {
-            try await DownloadDestinations.shared.withExclusiveAccess(path, fetching: source, for: context.call) {
+            try await PartialFileClaims.shared.withExclusiveAccess(path, fetching: source, for: context.call) {
                 // Only for the first attempt: a retry follows a rejected response.
                 if let finished = target.session.take(), context.attempt == 1 || context.call.hasBeenPaused { return finished }
                 try target.check()

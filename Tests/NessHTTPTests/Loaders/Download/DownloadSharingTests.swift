@@ -106,7 +106,7 @@ import Testing
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
             let other = Ness { $0.baseURL = rig.server.url }
             let second = other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file)
-            while DownloadDestinations.shared.waitingCount(rig.partial.path) == 0 { await Task.yield() }
+            while PartialFileClaims.shared.waitingCount(rig.partial.path) == 0 { await Task.yield() }
             #expect(rig.server.requestCount == 1)
             gate.open()
             _ = try await first.value

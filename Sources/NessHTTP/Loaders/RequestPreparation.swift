@@ -5,7 +5,7 @@ import NessPromise
 /// Resolves the URL against the environment's base URL, and adds the default headers and the delegate's changes.
 ///
 /// It runs for each attempt, and starts from the request as the caller made it.
-package final class Environment: Sendable {
+package final class RequestPreparation: Sendable {
     /// The delegate's methods.
     struct Hooks: Sendable {
         /// Returns the request to send.

@@ -5,7 +5,7 @@ import NessLock
 /// Two downloads never share a file. A download waits for another one of the same source, or for one that was just dropped. Otherwise it
 /// fails. A download that is paused, or that waits for a retry, keeps its file. Downloads that wait for one file get it first in, first
 /// out.
-final class DownloadDestinations: Sendable {
+final class PartialFileClaims: Sendable {
     /// A download's claim to a file.
     private final class Claim: Sendable {
         /// Identifies the requested resource. `nil` if it equals no other.
@@ -70,7 +70,7 @@ final class DownloadDestinations: Sendable {
     }
 
     /// The files of all managers: a download of one may follow a dropped download of another.
-    static let shared = DownloadDestinations()
+    static let shared = PartialFileClaims()
 
     private let state = Lock(State())
 
