@@ -58,7 +58,7 @@ enum StorePrograms {
                 stage.manager(serve: { try await serve($0, version) }) {
                     $0.cache = cache
                     $0.baseURL = URL(string: "https://a.test/")
-                    $0.authentication = BearerAuthentication(token: user)
+                    $0.authentication = authentication(user)
                 }
             }
             let read: @Sendable (Int, String) async throws -> Void = { index, user in
@@ -150,6 +150,13 @@ enum StorePrograms {
             try? FileManager.default.removeItem(at: folder)
         },
     ]
+
+    /// Authenticates a user, by name or only by the credential.
+    private static func authentication(_ user: String) -> any Authentication {
+        if Bool.random() { return BearerAuthentication(token: user) }
+        return RefreshableAuthentication(
+            credential: user, userIdentifier: { $0 }, apply: { ["Authorization": "Bearer \($0)"] }, refresh: { user, _ in user })
+    }
 
     private static let folder = Scratch.folder.appending(path: "small-cache")
 
