@@ -32,6 +32,8 @@ struct Generator {
         var hasLimits: Bool
         var hasRanges: Bool
         var hasReaders: Bool
+        /// The numbers of redirects before a resource.
+        var redirects = [0, 0, 0, 1, 2]
     }
 
     private mutating func program(_ seed: UInt64) -> Program {
@@ -42,12 +44,13 @@ struct Generator {
             if program.shared?.cache == true { share(&program) }
         }
         let hasRate = program.managers.contains { $0.rate != nil }
-        let swarm = Swarm(
+        var swarm = Swarm(
             kinds: RequestPlan.Kind.allCases.filter { _ in chance(50) } + [.data],
             resources: ["resource", "private", "fresh", "varies", "mine"].filter { _ in chance(60) } + ["resource"],
             hosts: chance(50) ? ["a", "b", "c"] : ["a"], paths: one(of: [1, 2, 4]),
             faults: Fault.allCases.filter { $0 != .none && chance(40) && !($0 == .status408Stale && hasRate) },
             faultChance: one(of: [0, 15, 50]), hasLimits: chance(50), hasRanges: chance(25), hasReaders: chance(30))
+        if program.shared?.cache == true, chance(70) { meet(&swarm) }
         let delays = one(of: [1, 10, 100, 3_000])
         let actors = 1 + below(8)
         let disturbs = chance(60)
@@ -80,6 +83,15 @@ struct Generator {
             plan.user = below(2)
             return plan
         }
+    }
+
+    /// Lets the requests of several managers meet at a few resources that a cache keeps.
+    private mutating func meet(_ swarm: inout Swarm) {
+        swarm.kinds = [.data, .decoded]
+        swarm.resources = ["private", "fresh", "varies"].filter { _ in chance(50) } + ["mine"]
+        swarm.hosts = ["a"]
+        swarm.paths = one(of: [1, 2])
+        swarm.redirects = one(of: [[0], [0, 0, 0, 1]])
     }
 
     private mutating func disturbance(_ request: Int, _ disturbs: Bool, _ program: Program) -> Operation.Action {
@@ -146,7 +158,7 @@ struct Generator {
         default: break
         }
         // One or two redirects before it.
-        for _ in 0..<one(of: [0, 0, 0, 1, 2]) {
+        for _ in 0..<one(of: swarm.redirects) {
             let (status, scheme) = (one(of: [301, 302, 303, 307, 308]), chance(85) ? "https" : "http")
             target = "/redirect/\(status)/\(scheme)/\(one(of: swarm.hosts)).test\(target)"
         }

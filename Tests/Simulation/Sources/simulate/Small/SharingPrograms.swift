@@ -113,7 +113,10 @@ enum SharingPrograms {
                 let seen = version.withLock { $0 }
                 try await connection.wait(.milliseconds(Int.random(in: 0...20)))
                 try await connection.respond(200, ["Cache-Control": "max-age=60"], "\(seen)")
-            }) { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
+            }) {
+                // A write that removes stored responses closes the reads as well.
+                if Bool.random() { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
+            }
             try await stage.together(
                 { _ = try await stage.crowd(ness, [Stage.url, Stage.url]) },
                 {

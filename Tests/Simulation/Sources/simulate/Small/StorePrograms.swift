@@ -34,7 +34,7 @@ enum StorePrograms {
                     try await stage.moment()
                     let written = try await managers[0].httpRequest(.put, withUrl: Stage.url).text()
                     let response = try await managers[1].httpRequest(withUrl: Stage.url).response()
-                    if response.source == .cache { stage.expect(response.text == written, "the cache has \(response.text ?? "")") }
+                    if response.source == .cache { stage.expect(response.text == written, "the cache has \(response.text)") }
                     let read = try await managers[0].httpRequest(withUrl: Stage.url).text()
                     stage.expect(read == written, "\(read) was read after \(written)")
                 })
@@ -58,7 +58,7 @@ enum StorePrograms {
                 stage.manager(serve: { try await serve($0, version) }) {
                     $0.cache = cache
                     $0.baseURL = URL(string: "https://a.test/")
-                    $0.authentication = BearerAuthentication(token: user)
+                    $0.authentication = authentication(user)
                 }
             }
             let read: @Sendable (Int, String) async throws -> Void = { index, user in
@@ -123,7 +123,7 @@ enum StorePrograms {
                 { _ = await stage.outcome(of: promise) },
                 { _ = await stage.outcome(of: managers[1].httpRequest(withUrl: Stage.url).dataRequest()) })
             if let result = try? await promise.value {
-                stage.expect(result.message.text == "0123456789", "the body is \(result.message.text ?? "")")
+                stage.expect(result.message.text == "0123456789", "the body is \(result.message.text)")
                 stage.expect(promise.progress.fractionCompleted == 1, "the progress is \(promise.progress)")
             }
         },
@@ -146,10 +146,17 @@ enum StorePrograms {
                 stage.expect([Stage.kind(error)], in: ["validation"])
             }
             let response = try await ness.httpRequest(withUrl: Stage.url).response()
-            stage.expect(response.source == .network && response.text == "0123456789", "\(response.source) \(response.text ?? "")")
+            stage.expect(response.source == .network && response.text == "0123456789", "\(response.source) \(response.text)")
             try? FileManager.default.removeItem(at: folder)
         },
     ]
+
+    /// Authenticates a user, by name or only by the credential.
+    private static func authentication(_ user: String) -> any Authentication {
+        if Bool.random() { return BearerAuthentication(token: user) }
+        return RefreshableAuthentication(
+            credential: user, userIdentifier: { $0 }, apply: { ["Authorization": "Bearer \($0)"] }, refresh: { user, _ in user })
+    }
 
     private static let folder = Scratch.folder.appending(path: "small-cache")
 

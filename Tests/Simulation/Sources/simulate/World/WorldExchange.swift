@@ -108,7 +108,8 @@ struct WorldExchange {
         let address = "\(origin)\(request.url.path)"
         var user: Int?
         if ["private", "mine"].contains(path.first) { user = world.user(of: request.headers["Authorization"]) }
-        if path.first == "private", user == nil { return Answer(status: 401, headers: ["WWW-Authenticate": "Bearer"]) }
+        let needsUser = path.first == "private" || path.first == "mine" && request.headers.contains("Authorization")
+        if needsUser, user == nil { return Answer(status: 401, headers: ["WWW-Authenticate": "Bearer"]) }
         let version = request.method.isSafe ? world.version(address) : world.act(operation, on: address)
         let body = Delivered(address, version, user ?? World.nobody)
         var headers: HTTPHeaders = ["ETag": "\"\(version)-\(body.user)\"", "Content-Type": "text/plain"]
