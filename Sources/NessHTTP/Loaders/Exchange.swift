@@ -39,9 +39,9 @@ final class Exchange: Sendable {
     func occupy(total lane: Limiter<Int>.Lane) { state.withLock { $0.slots.occupy(total: lane) } }
 
     /// Waits for a turn in a queue. A stop of the exchange ends the wait.
-    /// - Throws: The error with which the exchange was stopped; `CancellationError`.
+    /// - Throws: `CancellationError`. Without an error the exchange has got its turn, even if it was stopped, and has to give it back.
     func wait(for waiter: Waiter) async throws {
-        try state.withLock { try $0.wait(for: waiter) }
+        if !state.withLock({ $0.wait(for: waiter) }) { waiter.cancel() }
         defer { state.withLock { $0.endWait() } }
         try await waiter.wait()
     }

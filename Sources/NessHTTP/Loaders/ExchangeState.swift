@@ -49,9 +49,11 @@ struct ExchangeState: Sendable {
     }
 
     /// The exchange waits for its turn in a queue.
-    mutating func wait(for waiter: Waiter) throws {
-        try check()
-        if case .queued = phase { phase = .queued(waiter) }
+    /// - Returns: False if it was stopped before. The wait then has to end.
+    mutating func wait(for waiter: Waiter) -> Bool {
+        guard case .queued = phase else { return false }
+        phase = .queued(waiter)
+        return true
     }
 
     /// The wait for a turn has ended.

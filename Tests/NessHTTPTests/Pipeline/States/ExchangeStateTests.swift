@@ -56,11 +56,8 @@ import Testing
             },
             Event(name: "waits in a queue") { model in
                 guard !model.hasBegun, !model.hasFinished, !model.isInQueue else { return false }
-                do {
-                    try model.state.wait(for: turn)
-                    model.isInQueue = true
-                    if model.stops > 0 { model.startedAfterStop = true }
-                } catch {}
+                model.isInQueue = model.state.wait(for: turn)
+                if model.stops > 0, model.isInQueue { model.keptWaiting = true }
                 return true
             },
             Event(name: "leaves a queue") { model in
