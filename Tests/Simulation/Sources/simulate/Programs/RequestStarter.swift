@@ -10,6 +10,7 @@ struct RequestStarter: Sendable {
 
     func start(_ builder: RequestBuilder) -> Execution.Handle {
         switch plan.kind {
+        case .data where plan.isAwaited: return awaited { try await builder.response() }
         case .data: return handle(of: builder.dataRequest()) { ($0.message, String(decoding: $0.message.body, as: UTF8.self)) }
         case .decoded:
             return handle(of: builder.dataRequest(decoding: String.self).withResponse()) { ($0.response, $0.value) }
@@ -26,6 +27,19 @@ struct RequestStarter: Sendable {
         case .stream: return stream(builder)
         case .events: return events(builder)
         }
+    }
+
+    /// Sends a request that runs in the task which awaits it.
+    private func awaited(_ send: @escaping @Sendable () async throws -> HTTPResponse) -> Execution.Handle {
+        let task = Task { [self] in
+            do {
+                let response = try await send()
+                execution.settle(id, response, String(decoding: response.body, as: UTF8.self), nil, nil)
+            } catch {
+                execution.settle(id, nil, nil, error, nil)
+            }
+        }
+        return Execution.Handle(drop: { task.cancel() }, pause: {}, resume: {}, end: { await task.value })
     }
 
     private func handle<Value: Sendable>(
