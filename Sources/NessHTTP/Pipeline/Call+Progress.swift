@@ -126,6 +126,8 @@ extension Call {
                 state.counts.hasHead = true
                 state.counts.toSend = state.counts.toSend ?? state.counts.sent
                 state.counts.toReceive = state.counts.toReceive ?? state.counts.received
+                // A download may have been paused when its shared exchange ended: it did not hear of the last bytes.
+                if kind == .download, let total = state.counts.toReceive { state.counts.received = total }
             }
             return state.counts.reporter
         }
