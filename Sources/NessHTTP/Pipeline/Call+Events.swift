@@ -19,6 +19,8 @@ struct CallCounts: Sendable {
         hasHead = true
         toSend = toSend ?? sent
         toReceive = toReceive ?? received
+        // A download may have been paused when its shared flight ended: it did not hear of the last bytes.
+        if response.file != nil, let toReceive { received = toReceive }
     }
 }
 
