@@ -13,6 +13,7 @@ extension Pipeline {
 
     /// Makes attempts until one succeeds or the retry control decides to stop. The caller's validators judge each attempt, and each starts
     /// from the request as the caller made it.
+    @inline(never)
     func attempts(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         let start = clock.elapsed()
         ledger.countRequest(at: start)
@@ -45,6 +46,7 @@ extension Pipeline {
     ///   - request: The request, with the manager's common settings.
     ///   - context: The context.
     ///   - first: The first step. It and those after it are made.
+    @inline(never)
     func attempt(_ request: HTTPRequest, _ context: CallContext, from first: AttemptStep) async throws -> HTTPResponse {
         var (request, context) = (request, context)
         if first == .loaders, case let loaders = loaders(at: .attempt, context), !loaders.isEmpty {
@@ -64,6 +66,8 @@ extension Pipeline {
         return try await cache.load(request, in: context, self)
     }
 
+    // Not inlined, like every asynchronous step that most requests do not take: the frame of `attempt` would have room for it.
+    @inline(never)
     private func withCredential(
         _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext
     ) async throws -> HTTPResponse {
@@ -82,6 +86,7 @@ extension Pipeline {
     }
 
     /// Adds the credential. If the server rejects it and it can be renewed, the request is sent once more.
+    @inline(never)
     private func sendRenewing(
         _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext
     ) async throws -> HTTPResponse {

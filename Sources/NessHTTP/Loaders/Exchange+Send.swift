@@ -8,6 +8,7 @@ extension Pipeline {
     ///   - flight: The flight.
     ///   - sink: Takes the response's body as it arrives; `nil` to collect it in memory.
     ///   - bytesBefore: The number of bytes in the bodies of the redirects that led to the request.
+    @inline(never)
     func exchange(
         _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int
     ) async throws -> HTTPResponse {
@@ -55,6 +56,7 @@ extension Pipeline {
         }
     }
 
+    @inline(never)
     private func wait(_ waiter: Waiter, _ line: WaitingLine, _ exchange: Exchange) async throws {
         let wait = { [waiting] in try await waiting.during(line) { try await exchange.wait(for: waiter) } }
         if let sink = exchange.sink { try await sink.during(wait: wait) } else { try await wait() }
@@ -77,6 +79,7 @@ extension Pipeline {
         try exchange.begin(breaker?.enter(request.origin, in: exchange.flight.context))
     }
 
+    @inline(never)
     private func sendThroughApplication(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         guard exchange.flight.context.policies.download != nil else {
             try exchange.beginApplicationCode()
@@ -90,6 +93,7 @@ extension Pipeline {
         }
     }
 
+    @inline(never)
     private func sendAsWork(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         let context = exchange.flight.context
         return try await running.work(context.policies.epoch) {

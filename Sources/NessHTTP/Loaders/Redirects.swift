@@ -5,6 +5,7 @@ extension Pipeline {
     ///   - request: The request.
     ///   - flight: The flight.
     ///   - sink: Takes the body of the final response as it arrives; `nil` to collect it in memory.
+    @inline(never)
     func redirects(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?) async throws -> HTTPResponse {
         var request = request
         var redirects = RedirectHistory(flight.context)

@@ -195,13 +195,14 @@ struct FlightState: Sendable {
     ) -> (idle: [(member: Member, timeout: Duration)], next: Duration?) {
         var idle: [(member: Member, timeout: Duration)] = []
         var next: Duration?
-        func check(_ member: Member) {
-            let timeout = hasHead ? member.timeouts.toEnd : member.timeouts.toHead
-            let end = max(lastActivity, member.joinedAt) + timeout.clampedForSleep
-            if end <= now { idle.append((member, timeout)) } else { next = min(next ?? end, end) }
-        }
         // Most flights have one member, for whom no array has to be made.
-        if members.count == 1, let only = members.firstElement { check(only) } else { members.elements.forEach(check) }
+        var (member, others) = members.count == 1 ? (members.firstElement, []) : (nil, members.elements[...])
+        while let checked = member ?? others.popFirst() {
+            member = nil
+            let timeout = hasHead ? checked.timeouts.toEnd : checked.timeouts.toHead
+            let end = max(lastActivity, checked.joinedAt) + timeout.clampedForSleep
+            if end <= now { idle.append((checked, timeout)) } else { next = min(next ?? end, end) }
+        }
         nextCheck = next
         if next == nil, !idle.isEmpty, isOpen { phase = .timingOut }
         return (idle, next)

@@ -112,6 +112,7 @@ public struct HTTPNext: Sendable {
 
 extension [any HTTPLoader] {
     /// Sends a request through the application's loaders at one place, and then on.
+    @inline(never)
     func load(
         _ request: HTTPRequest, in context: CallContext,
         _ rest: @escaping @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse

@@ -59,6 +59,7 @@ extension Pipeline {
     }
 
     /// Returns the source of a request's credential; `nil` for none.
+    @inline(never)
     func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {
         // An `Authorization` field that the caller set stays.
         if request.headers.contains(HeaderName.authorization) { return nil }

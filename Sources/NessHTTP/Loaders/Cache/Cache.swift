@@ -31,6 +31,7 @@ final class Cache: Sendable {
         func key(_ request: HTTPRequest) -> CacheKey { CacheKey(request, over: pipeline.wire.route(to: request.url)) }
     }
 
+    @inline(never)
     func load(_ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async throws -> HTTPResponse {
         let next = Next(pipeline: pipeline, context: context)
         if !request.method.isSafe { return try await change(request, next) }

@@ -35,6 +35,11 @@ final class Coalesce: Sendable {
     @inline(never)
     func closeReads(after request: HTTPRequest) { closeReads(of: ExactText(request.normalizedURL)) }
 
+    @inline(never)
+    func closeReads(after response: HTTPResponse) {
+        for url in response.writtenURLs { closeReads(of: ExactText(ParsedURL(url).normalized)) }
+    }
+
     func closeReads(of target: ExactText) { flights.withLock { $0.closeReads(of: target) } }
 
     func reset() { flights.withLock { $0 = FlightTable() } }

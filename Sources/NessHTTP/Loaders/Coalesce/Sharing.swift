@@ -4,6 +4,7 @@ import NessPromise
 /// The sharing of flights: equal requests wait in one.
 extension Pipeline {
     /// Completes a request with a flight: one that it joins, or one that it starts.
+    @inline(never)
     func share(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         // Even after a failed write, because the server may have acted on it.
         defer { if !request.method.isSafe { coalesce.closeReads(after: request) } }
@@ -21,14 +22,13 @@ extension Pipeline {
                 try context.call.leaveFlight()
             }
             guard let response = try Self.judge(outcome, of: member.flight, for: request, in: context) else { continue }
-            if !request.method.isSafe, !response.history.isEmpty {
-                for url in response.writtenURLs { coalesce.closeReads(of: ExactText(ParsedURL(url).normalized)) }
-            }
+            if !request.method.isSafe, !response.history.isEmpty { coalesce.closeReads(after: response) }
             return response
         }
     }
 
     /// Runs a flight, and gives its members the outcome.
+    @inline(never)
     private func run(_ flight: Flight) async -> Result<HTTPResponse, any Error> {
         let policies = flight.context.policies
         let outcome: Result<HTTPResponse, any Error>

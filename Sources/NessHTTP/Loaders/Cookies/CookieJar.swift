@@ -87,6 +87,7 @@ public final class CookieJar: Sendable {
 extension CookieJar {
     /// Adds the jar's cookies to a request. This happens above the cache and the sharing of exchanges, because they must not give one user
     /// another user's response.
+    @inline(never)
     func add(to request: inout HTTPRequest, in context: inout CallContext) {
         if request[BypassesCookies.self] { return }
         let cookies = JarCookies()

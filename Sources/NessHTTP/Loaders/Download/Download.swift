@@ -4,6 +4,7 @@ import Foundation
 ///
 /// Equal downloads share one flight, and with it one file. Each range is redirected separately.
 extension Pipeline {
+    @inline(never)
     func download(_ request: HTTPRequest, _ flight: Flight) async throws -> HTTPResponse {
         let context = flight.context
         guard let target = context.policies.download else { return try await redirects(request, flight, context.policies.sink) }
