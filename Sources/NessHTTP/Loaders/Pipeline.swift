@@ -54,10 +54,7 @@ final class Pipeline: Sendable {
         jar = configuration.cookies
         cache = configuration.cache.map { Cache($0, clock: clock) }
         coalesce = Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
-        configuration.cache?.onWrite { [weak coalesce] target in
-            coalesce?.closeReads(of: target)
-            return coalesce != nil
-        }
+        configuration.cache?.add(coalesce)
         breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
         throttle = configuration.throttle.flatMap { Throttle($0, clock: clock) }
         hosts = Limiter(limit: configuration.maximumConnectionsPerHost)

@@ -64,7 +64,7 @@ final class ResponseCollector: PartialResponse {
         switch event {
         case .head(let statusCode, let headers):
             let expected = try receiveHead(statusCode, headers)
-            let (isTaken, refusal) = sink == nil ? (false, nil) : try await begin(statusCode, headers)
+            let (isTaken, refusal) = try await begin(statusCode, headers)
             keep(statusCode, headers, expected: expected, isTaken: isTaken, refusal)
         case .body(let data):
             let progress = try collect(data)

@@ -124,8 +124,7 @@ extension Call {
     }
 
     /// Reports the last progress, when the call ends.
-    /// - Parameter hasSucceeded: True if the request succeeded.
-    func finishProgress(hasSucceeded: Bool) {
+    func finishProgress() {
         state.withLock { $0.counts.reporter }?.finish(progress, hasSucceeded: hasSucceeded)
     }
 }

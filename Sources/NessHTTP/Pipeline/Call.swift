@@ -6,7 +6,7 @@ import NessPromise
 ///
 /// There is one object a call, made when the request starts, and it covers all attempts. `end(with:)` is the only way in which a call
 /// ends: a drop, the deadline, a reset, the error of a listener and the outcome of the attempts all come through it. There the promise
-/// settles and the observers get the one end. Nothing waits for the call's task, so a loader that ignores cancellation delays nobody.
+/// settles and the observers get the one end. Only the reader of a stream has another, `endReading(with:isDrop:)`. Nothing waits for the call's task, so a loader that ignores cancellation delays nobody.
 ///
 /// The call is internal: loaders and observers see only `HTTPRequest`.
 final class Call: Sendable {
@@ -128,7 +128,7 @@ final class Call: Sendable {
         ended.deadlineTimer?.cancel()
         policies.sink?.callDidEnd(outcome)
         if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
-        finishProgress(hasSucceeded: hasSucceeded)
+        finishProgress()
         switch outcome {
         case .success: settle?()
         case .failure(let error): ended.owner?.settle(failing: error)

@@ -143,11 +143,13 @@ struct CallState: Sendable {
         counts.end(with: response)
         var task = held.task
         if case .flight(let member) = held.wait, member.isRunner { task = nil }
-        phase = .ended(response, isDrop: isDrop)
-        // Also the body of an error, which was collected before the promise settles, is yet to be read.
-        if let response, isStream, held.result.hasReader { phase = .unread(response) }
-        if case .unread = phase { return End(held: held, task: task, tellsObservers: false) }
-        return End(held: held, task: task, tellsObservers: true)
+        // The body of an error, which was collected before the promise settles, is yet to be read as well.
+        guard let response, isStream, held.result.hasReader else {
+            phase = .ended(response, isDrop: isDrop)
+            return End(held: held, task: task, tellsObservers: true)
+        }
+        phase = .unread(response)
+        return End(held: held, task: task, tellsObservers: false)
     }
 
     /// The effects of a reader's end.

@@ -122,7 +122,7 @@ final class Flight: Sendable {
     func abandon(_ error: any Error) {
         let stop = state.withLock { $0.abandon(error) }
         for member in stop.members { member.fail(error) }
-        stop.driver.cancel()
+        stop.driver?.cancel()
     }
 
     /// True while a caller may join.
@@ -146,9 +146,9 @@ final class Flight: Sendable {
         let now = clock.elapsed()
         let timeouts = Member.Timeouts(toHead: request[FirstByteTimeout.self] ?? request.timeout, toEnd: request.timeout)
         // Outside the lock of the flight, because it takes that of the call.
-        let driver = isRunner ? FlightState.Driver.caller(context.call.task) : nil
+        let driver = isRunner ? context.call.task : nil
         let joined = state.withLock { state in
-            state.join(driving: driver, timeouts: timeouts, at: now, excludingOthers: exclusion != nil) {
+            state.join(drivenBy: driver, timeouts: timeouts, at: now, excludingOthers: exclusion != nil) {
                 Member($0, of: self, context, isRunner: isRunner, timeouts: timeouts, joinedAt: now)
             }
         }
@@ -175,7 +175,7 @@ final class Flight: Sendable {
         // ignores cancellation nothing else would end it.
         if let error { left.member.fail(error) } else { left.member.waiter?.resume(.failure(CancellationError())) }
         guard let stop = left.stop else { return }
-        stop.driver.cancel()
+        stop.driver?.cancel()
         for exchange in stop.exchanges { exchange.stop(CancellationError()) }
     }
 

@@ -17,24 +17,9 @@ struct FlightState: Sendable {
         case finished(Outcome?)
     }
 
-    /// The task that runs the flight.
-    enum Driver: Sendable {
-        case nobody
-        case task(Task<Void, Never>)
-        /// The task of a call; `nil` for a call that has ended.
-        case caller(Task<Void, Never>?)
-
-        func cancel() {
-            switch self {
-            case .nobody: break
-            case .task(let task): task.cancel()
-            case .caller(let task): task?.cancel()
-            }
-        }
-    }
-
     private(set) var phase = Phase.open
-    private var driver = Driver.nobody
+    /// The task that runs the flight: its own, or that of a call; `nil` before the start, and for a call that is awaited.
+    private var driver: Task<Void, Never>?
     /// In the order in which they joined. A queue, because any of many callers may leave.
     private(set) var members = WaiterQueue<Member>()
     /// The members that are told what happened before they joined. Nothing else tells them of events meanwhile: a newer event would
@@ -70,7 +55,7 @@ struct FlightState: Sendable {
     /// - Returns: False if all callers have left it. It then has no task.
     mutating func start(_ makeTask: () -> Task<Void, Never>) -> Bool {
         guard isOpen else { return false }
-        driver = .task(makeTask())
+        driver = makeTask()
         return true
     }
 
@@ -79,12 +64,12 @@ struct FlightState: Sendable {
         let members: [Member]
         /// The outcome for the caller whose task runs the flight.
         let outcome: Outcome
-        fileprivate let released: (Driver, (any PartialResponse)?, [Member])
+        fileprivate let released: (Task<Void, Never>?, (any PartialResponse)?, [Member])
     }
 
     /// The flight has an outcome.
     mutating func finish(_ outcome: Outcome) -> End {
-        defer { (driver, partial, behind) = (.nobody, nil, []) }
+        defer { (driver, partial, behind) = (nil, nil, []) }
         let stopError = stopError
         phase = .finished(isOpen ? outcome : nil)
         return End(
@@ -94,7 +79,7 @@ struct FlightState: Sendable {
     /// The effects of a stop.
     struct Stop: Sendable {
         let members: [Member]
-        let driver: Driver
+        let driver: Task<Void, Never>?
         let exchanges: [any WireExchange]
     }
 
@@ -128,18 +113,19 @@ struct FlightState: Sendable {
 
     /// A caller wants to join.
     /// - Parameters:
-    ///   - driver: The task of a caller who runs the flight; `nil` for one who waits in it.
+    ///   - driver: The task of a call that runs the flight; `nil` for a caller who waits in it or is awaited.
     ///   - timeouts: Its idle timeouts.
     ///   - now: The current time, on the manager's clock.
     ///   - excludesOthers: True if the other members are excluded.
     ///   - make: Makes the member.
     mutating func join(
-        driving driver: Driver?, timeouts: Member.Timeouts, at now: Duration, excludingOthers excludesOthers: Bool,
+        drivenBy driver: Task<Void, Never>?, timeouts: Member.Timeouts, at now: Duration, excludingOthers excludesOthers: Bool,
         _ make: (WaiterQueue<Member>.ID) -> Member
     ) -> Join {
         switch phase {
         case .timingOut, .stopped, .finished(nil): return .tooLate
         case .finished(let outcome?):
+            // The queue of the members stays empty, so the identifier of another one finds nothing in it.
             var late = WaiterQueue<Member>()
             return .late(late.join(make), outcome)
         case .open: break

@@ -1,10 +1,8 @@
-import NessPromise
-
 /// The result of a call that runs in the task that awaits it: no promise and no further task is made.
 ///
 /// Canceling the task drops the call, and so do its deadline, a reset and `dropAllRequests()`. `Call.end(with:)` ends the wait that the
 /// call is in, so the task continues immediately. It may therefore await no code of the application, which could ignore the end:
-/// `RequestBuilder.value(of:_:_:)` decides.
+/// `RequestBuilder.awaited(_:parseError:_:)` decides.
 final class AwaitedResult<Value: Sendable>: CallOwner {
     private let call: Call
     private let makeValue: @Sendable (HTTPResponse) throws -> Value

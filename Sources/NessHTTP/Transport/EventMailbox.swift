@@ -3,8 +3,8 @@ import NessLock
 
 /// The events of an exchange on their way from the thread that reads to the task that called `Transport.send`.
 ///
-/// The mailbox fills up if the task is slow. A transport with back pressure asks for `room(besides:)` before it reads more, and stops
-/// reading while there is none. If bytes arrive nevertheless, those beyond the capacity go to a file.
+/// The mailbox fills up if the task is slow. A transport with back pressure calls `room(besides:)` before it reads more, and does
+/// not read while the mailbox is full. If a transport cannot stop, the bytes that do not fit are written to a file.
 final class EventMailbox: Sendable {
     /// The events that were pending, and the end of the exchange if it has ended.
     struct Batch: Sendable {

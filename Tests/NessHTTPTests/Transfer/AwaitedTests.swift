@@ -4,7 +4,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-/// Requests that run in the task that awaits them: whatever ends the request ends the wait that it is in.
+/// Tests of requests that run in the task that awaits them. The end of such a request ends its current wait.
 @Suite(.inTurn) struct AwaitedTests {
     enum Cause: CaseIterable { case cancel, deadline, silence, dropAll, reset }
     enum Place: CaseIterable { case wire, queue, throttle }

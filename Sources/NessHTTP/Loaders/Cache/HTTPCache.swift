@@ -67,9 +67,8 @@ public final class HTTPCache: Sendable {
     }
 
     private let state: Lock<State>
-    /// Closures that are notified of the target of each write, before its responses are removed. Each returns false when its manager is
-    /// gone.
-    private let writeListeners = Lock<[@Sendable (ExactText) -> Bool]>([])
+    /// The running flights of each manager that uses the cache.
+    private let sharers = Lock<[Sharer]>([])
     private let folder: CacheFolder?
     /// True if JSON that has a validator but no lifetime is stored.
     let validatesJSON: Bool
@@ -206,13 +205,22 @@ public final class HTTPCache: Sendable {
         }
     }
 
-    /// Adds a listener for the targets of writes.
-    func onWrite(_ listener: @escaping @Sendable (ExactText) -> Bool) { writeListeners.withLock { $0.append(listener) } }
+    private struct Sharer: Sendable {
+        weak var flights: Coalesce?
+    }
+
+    /// Adds the flights of a manager. After a write of another manager, its reads join none that started before.
+    func add(_ flights: Coalesce) {
+        sharers.withLock { sharers in
+            sharers.removeAll { $0.flights == nil }
+            sharers.append(Sharer(flights: flights))
+        }
+    }
 
     /// Removes every response to a target, for all credentials.
     func invalidate(_ url: ExactText) async {
         // A read of another manager that joined an older exchange would store its response afterwards.
-        writeListeners.withLock { listeners in listeners.removeAll { !$0(url) } }
+        for flights in sharers.withLock({ $0.compactMap(\.flights) }) { flights.closeReads(of: url) }
         await remove {
             $0.forget($0.entries.keys(of: url)) { $0.url == url }
         } fromFolder: {

@@ -210,7 +210,7 @@ import Testing
     }
 }
 
-/// The promise of a call that never starts.
+/// The promise of a call that never starts. `@unchecked Sendable` like `Promise`: the class adds no state.
 private final class Owner: Promise<Int>, CallOwner, @unchecked Sendable {
     init() { super.init(makeDropError: { CancellationError() }) }
 

@@ -64,7 +64,7 @@ import Testing
                 guard model.callers[index] == .outside, index == 0 || model.callers[0] != .outside, !model.isDiscarded else { return false }
                 let timeouts = Flight.Member.Timeouts(toHead: .seconds(index + 1), toEnd: .seconds(3))
                 let wasOpen = model.state.isOpen
-                let joined = model.state.join(driving: nil, timeouts: timeouts, at: .zero, excludingOthers: excludes) {
+                let joined = model.state.join(drivenBy: nil, timeouts: timeouts, at: .zero, excludingOthers: excludes) {
                     Flight.Member($0, of: flight, context, isRunner: false, timeouts: timeouts, joinedAt: .zero)
                 }
                 switch joined {

@@ -96,7 +96,7 @@ struct Rules {
     private func checkWrites(_ id: Int, _ outcome: Outcome, _ response: HTTPResponse, _ delivered: Delivered) {
         if outcome.plan.url.contains("redirect") || state.managers[outcome.manager].wasReset { return }
         var writers: Set = [outcome.manager]
-        // An exchange of its own manager may have started before the write of another one.
+        // A response from the network may be older: its exchange may have started before another manager's write.
         if [.cache, .stale].contains(response.source) { writers = program.managers(withCacheOf: outcome.manager) }
         for writer in writers {
             guard let written = outcome.start.writes[writer]?[delivered.address], delivered.version < written else { continue }
@@ -146,7 +146,7 @@ struct Rules {
     }
 
     /// "A 206 passes the 2xx rule only if the request set Range" (ResponsesAndValidation), and no 206 is stored (Caching). A part of a stored
-    /// response is the part that was asked for.
+    /// response has the requested range.
     private func checkPart(_ id: Int, _ outcome: Outcome, _ response: HTTPResponse) {
         guard response.statusCode == 206, ![.download, .segments].contains(outcome.plan.kind) else { return }
         if response.request.headers["Range"] == nil {

@@ -134,7 +134,7 @@ enum ReaderPrograms {
             let all = parts.withLock { $0.sorted() }
             stage.expect(all == Array(0..<LargeBody.chunkCount), "the chunks are \(all)")
         },
-        SmallProgram("body-and-slow-server", "a body's sequence is asked for a piece once the server has taken the piece before") { stage in
+        SmallProgram("body-and-slow-server", "the next piece of a body is read only after the server has taken the last one") { stage in
             let made = Lock(0), taken = Lock(0), most = Lock(0)
             let stops = Bool.random() ? Int.random(in: 0...8) : .max
             let ness = stage.manager(serve: { connection in

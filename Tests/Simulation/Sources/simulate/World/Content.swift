@@ -10,7 +10,7 @@ enum LargeBody {
         return head + Data(repeating: UInt8(ascii: "0") + UInt8(version % 10), count: chunk - head.count)
     }
 
-    /// Returns the version whose whole body this is; `nil` if it is none.
+    /// Returns the version of a body; `nil` if it is not the whole body of a version.
     static func version(of body: Data) -> Int? {
         guard body.count == chunk * chunkCount, let last = body.last, (48..<58).contains(last) else { return nil }
         let version = Int(last) - 48
