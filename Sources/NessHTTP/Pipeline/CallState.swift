@@ -4,8 +4,8 @@
 /// done outside the lock that `Call` holds.
 struct CallState: Sendable {
     enum Phase: Sendable {
-        /// New, running or paused; for a stream until its body has arrived.
-        case active(Active)
+        /// New, running or paused; for a stream until its body has arrived. `active` has what the call holds meanwhile.
+        case active
         /// The body of a stream has arrived, and its reader has not ended.
         case unread(HTTPResponse)
         /// Ended with a response, or with an error.
@@ -24,6 +24,8 @@ struct CallState: Sendable {
         fileprivate var unregister: (@Sendable () -> Void)?
         /// The source of the current exchange's partial response.
         fileprivate(set) var partial: (any PartialResponse)?
+
+        fileprivate mutating func change<Value>(_ body: (inout Self) -> Value) -> Value { body(&self) }
     }
 
     /// The receiver of the result.
@@ -55,7 +57,10 @@ struct CallState: Sendable {
         case suspended(left: Duration)
     }
 
-    private(set) var phase = Phase.active(Active())
+    private(set) var phase = Phase.active
+    /// Set exactly in the phase of this name. Not its payload, because Swift changes only that of an optional in place: of another
+    /// enumeration it copies all references out and in, at each event.
+    private(set) var active: Active? = Active()
     private(set) var pauses = Pauses.none
     var counts = CallCounts()
     var attempt = AttemptFacts()
@@ -68,15 +73,10 @@ struct CallState: Sendable {
         case noticed
     }
 
-    var active: Active? {
-        if case .active(let active) = phase { return active }
-        return nil
-    }
-
-    var hasEnded: Bool { if case .active = phase { false } else { true } }
+    var hasEnded: Bool { active == nil }
 
     var isPaused: Bool {
-        if case .active(let active) = phase, case .pause = active.wait { return true }
+        if case .pause = active?.wait { return true }
         return false
     }
 
@@ -88,7 +88,7 @@ struct CallState: Sendable {
     /// The response that the call ended with; for a stream, the response whose body is being read.
     var response: HTTPResponse? {
         switch phase {
-        case .active(let active): if case .reader(let response) = active.result { response } else { nil }
+        case .active: if case .reader(let response) = active?.result { response } else { nil }
         case .unread(let response): response
         case .ended(let response, _): response
         }
@@ -98,13 +98,7 @@ struct CallState: Sendable {
     var hasSucceeded: Bool? { hasEnded ? response != nil : nil }
 
     /// Changes what an active call holds. Does nothing after the end.
-    private mutating func change<Value>(_ body: (inout Active) -> Value) -> Value? {
-        guard case .active(var active) = phase else { return nil }
-        // The phase holds no second copy meanwhile.
-        phase = .ended(nil, isDrop: false)
-        defer { phase = .active(active) }
-        return body(&active)
-    }
+    private mutating func change<Value>(_ body: (inout Active) -> Value) -> Value? { active?.change(body) }
 
     // MARK: the start
 
@@ -139,7 +133,8 @@ struct CallState: Sendable {
     ///   - isDrop: True if the promise was dropped, or the stream by its reader.
     ///   - isStream: True if the body of a response is read after the end.
     mutating func end(with response: HTTPResponse?, isDrop: Bool, isStream: Bool) -> End? {
-        guard case .active(let held) = phase else { return nil }
+        guard let held = active else { return nil }
+        active = nil
         counts.end(with: response)
         var task = held.task
         if case .flight(let member) = held.wait, member.isRunner { task = nil }
@@ -163,8 +158,8 @@ struct CallState: Sendable {
     /// The reader of a stream has read enough, failed, or was dropped. Only its first end counts.
     mutating func endReading(hasFailed: Bool, isDrop: Bool) -> ReaderEnd? {
         switch phase {
-        case .active(let active):
-            guard case .reader(let response) = active.result,
+        case .active:
+            guard case .reader(let response) = active?.result,
                 let end = end(with: hasFailed ? nil : response, isDrop: isDrop, isStream: false)
             else { return nil }
             return .call(end, response)
@@ -213,7 +208,7 @@ struct CallState: Sendable {
 
     /// The end of the deadline, on the manager's clock; `nil` while it does not run.
     var deadlineEnd: Duration? {
-        if case .active(let active) = phase, case .running(_, let end) = active.deadline { return end }
+        if case .running(_, let end) = active?.deadline { return end }
         return nil
     }
 
@@ -293,18 +288,16 @@ struct CallState: Sendable {
     mutating func noticePause() -> (isNew: Bool, waiter: Waiter?) {
         let isNew = if case .new = pauses { true } else { false }
         if isNew { pauses = .noticed }
-        if case .active(let active) = phase, case .pause(let waiter) = active.wait { return (isNew, waiter) }
+        if case .pause(let waiter) = active?.wait { return (isNew, waiter) }
         return (isNew, nil)
     }
 
     /// The wait before the next attempt starts.
     /// - Returns: False if a pause has ended it.
     mutating func startDelay(_ sleep: Task<Void, any Error>) -> Bool {
-        guard case .active(let active) = phase else { return false }
-        if case .pause = active.wait { return false }
+        if isPaused { return false }
         if case .new = pauses { return false }
-        _ = change { $0.wait = .delay(sleep) }
-        return true
+        return change { $0.wait = .delay(sleep) } != nil
     }
 
     mutating func endDelay() { _ = change { if case .delay = $0.wait { $0.wait = .none } } }

@@ -1,8 +1,8 @@
-// Counts the allocations and tasks of a GET over a transport that responds immediately, of another caller of an exchange, and of a response
-// from the memory cache. Counts do not depend on the machine's load. Called by `.ci/allocations`, which holds the budget.
+// Counts the allocations and tasks of a GET over a transport that responds immediately, by a promise and awaited, of another caller of an
+// exchange, and of a response from the memory cache. Counts do not depend on the machine's load. Called by `.ci/allocations`, which holds the budget.
 //   budget                                     prints the counts
 //   budget NAME=ALLOCATIONS,TASKS …            fails if a count is above its budget
-//   budget profile get|caller|cache COUNT      repeats one of them, for a profiler
+//   budget profile get|awaited|caller|cache COUNT      repeats one of them, for a profiler
 import Allocations
 import Foundation
 import NessHTTP
@@ -45,6 +45,10 @@ let cached = Ness {
     for _ in 0..<count { _ = try await ness.httpRequest(.get, withUrl: "https://mock.test/x").dataRequest().value }
 }
 
+@Sendable func awaitResponses(_ count: Int) async throws {
+    for _ in 0..<count { _ = try await plain.httpRequest(.get, withUrl: "https://mock.test/x").response() }
+}
+
 /// Opens a gate once the given number of callers has joined.
 final class Joining: DuplicatedHandler {
     private let gate: TestGate
@@ -80,6 +84,7 @@ final class Joining: DuplicatedHandler {
 var arguments = CommandLine.arguments.dropFirst()
 if arguments.first == "profile", let count = arguments.last.flatMap({ Int($0) }) {
     switch arguments.dropFirst().first {
+    case "awaited": try await awaitResponses(count)
     case "caller": try await share(count)
     case "cache": try await get(count, over: cached)
     default: try await get(count, over: plain)
@@ -90,6 +95,7 @@ if arguments.first == "profile", let count = arguments.last.flatMap({ Int($0) })
 let count = 2_000
 let costs = [
     ("get", try await Cost(of: count) { try await get(count, over: plain) }),
+    ("awaited", try await Cost(of: count) { try await awaitResponses(count) }),
     ("caller", try await Cost(of: count) { try await share(count) }),
     ("cache", try await Cost(of: count) { try await get(count, over: cached) }),
 ]
