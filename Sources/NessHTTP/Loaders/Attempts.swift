@@ -73,7 +73,7 @@ extension Pipeline {
     ) async throws -> HTTPResponse {
         context.call.markAuthenticated()
         var context = context
-        if case .inherited = context.policies.authentication { context.credentialScope = context.policies.environment.baseURL }
+        if case .inherited = context.options.authentication { context.credentialScope = context.options.environment.baseURL }
         do {
             return try await sendRenewing(request, by: authentication, context)
         } catch let error as NessError where error.isAuthenticationFailure && error.isTransient {

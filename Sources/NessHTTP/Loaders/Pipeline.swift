@@ -79,7 +79,7 @@ final class Pipeline: Sendable {
     /// Returns the loaders of the manager and of the request at one place.
     @inline(__always)
     func loaders(at place: LoaderPlace, _ context: CallContext) -> [any HTTPLoader] {
-        guard let additions = context.call.policies.additions else { return loaders[place] }
+        guard let additions = context.call.options.additions else { return loaders[place] }
         return loaders[place] + additions.loaders[place]
     }
 }

@@ -116,7 +116,7 @@ extension Call {
     @inline(never)
     func explainFinally(_ error: any Error) -> any Error {
         let explained = explain(error)
-        guard let parseError = policies.parseError, case NessError.validation(var context) = explained, context.underlying == nil,
+        guard let parseError = options.parseError, case NessError.validation(var context) = explained, context.underlying == nil,
             let response = context.response, !(200..<300).contains(response.statusCode), let failure = parseError(response)
         else { return explained }
         context.underlying = failure

@@ -9,7 +9,7 @@ struct CallContext: Sendable {
         let call: Call
         /// The request of the call, or the one that a loader made itself.
         var request: HTTPRequest
-        var policies: CallPolicies
+        var options: CopyOnWriteBox<CallOptions>
         var isLoaderMade = false
         var requestID: Int
         var attempt = 1
@@ -21,16 +21,16 @@ struct CallContext: Sendable {
     private var box: CopyOnWriteBox<Fields>
 
     init(_ call: Call) {
-        box = CopyOnWriteBox(Fields(call: call, request: call.request, policies: call.policies, requestID: call.request.id))
+        box = CopyOnWriteBox(Fields(call: call, request: call.request, options: call.boxedOptions, requestID: call.request.id))
     }
 
     var call: Call { box.fields.call }
     /// The request that errors name.
     var request: HTTPRequest { box.fields.request }
-    var policies: CallPolicies { box.fields.policies }
+    var options: CallOptions { box.fields.options.fields }
     var validators: [any ResponseValidator] { isLoaderMade ? [] : call.validators }
     /// The transport of this call alone; `nil` for the manager's.
-    var transport: (any Transport)? { call.policies.additions?.transport }
+    var transport: (any Transport)? { call.options.additions?.transport }
     /// True if a loader of the application made the request, on behalf of the call.
     var isLoaderMade: Bool { box.fields.isLoaderMade }
     /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.
@@ -65,7 +65,7 @@ struct CallContext: Sendable {
         var context = self
         context.box.change { fields in
             fields.request = request.inheriting(from: call.request)
-            (fields.policies, fields.isLoaderMade, fields.requestID) = (call.policies.forSideRequest, true, request.id)
+            (fields.options, fields.isLoaderMade, fields.requestID) = (CopyOnWriteBox(call.options.forLoaderMadeRequest), true, request.id)
             (fields.credentialScope, fields.cookies) = (nil, nil)
         }
         return context

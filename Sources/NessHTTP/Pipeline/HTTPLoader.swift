@@ -78,7 +78,7 @@ public struct HTTPNext: Sendable {
     /// - Parameter body: Returns the response to a request, or throws. Runs in the loader's task.
     public init(_ body: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) {
         let request = HTTPRequest(url: URL(fileURLWithPath: "/"))
-        let call = Call(.success(request), CallPolicies(), clock: PipelineClock(ContinuousClock()))
+        let call = Call(.success(request), CallOptions(), clock: PipelineClock(ContinuousClock()))
         self.init(in: CallContext(call)) { request, _ in try await body(request) }
     }
 

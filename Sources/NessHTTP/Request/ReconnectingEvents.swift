@@ -140,8 +140,8 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             }
             // An empty identifier takes back the last one, even if the caller's request has it.
             if let id = parser.lastEventID { request = request.set(header: HeaderName.lastEventID, to: id.isEmpty ? nil : id) }
-            let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] policies in
-                if let parseError { policies.parseError = parseError }
+            let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] options in
+                if let parseError { options.parseError = parseError }
             }.value
             (head, reading) = (result.message, result.reading)
             if result.message.statusCode == 204 {

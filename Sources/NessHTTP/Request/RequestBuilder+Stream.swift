@@ -34,17 +34,17 @@ extension RequestBuilder {
             "application/x-ndjson, application/json;q=0.9" + (errorType == nil ? "" : ", application/problem+json;q=0.8"))
         builder.validators.insert(StatusCodeValidator.success, at: 0)
         if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
-        let promise = builder.stream(retryControl) { policies in
-            policies.parseError = errorReader(errorType, decoder)
+        let promise = builder.stream(retryControl) { options in
+            options.parseError = errorReader(errorType, decoder)
         }
         return ResponseJSONLines(promise, decoder)
     }
 
-    func stream(_ retryControl: (any RetryControl)?, _ change: (inout CallChoices) -> Void = { _ in }) -> StreamPromise {
+    func stream(_ retryControl: (any RetryControl)?, _ change: (inout CallOptions) -> Void = { _ in }) -> StreamPromise {
         let sink = StreamSink()
-        let call = makeCall(.stream, retryControl) { policies in
-            policies.sink = sink
-            change(&policies)
+        let call = makeCall(.stream, retryControl) { options in
+            options.sink = sink
+            change(&options)
         }
         sink.belongs(to: call)
         return StreamPromise(call, sink, by: sender)

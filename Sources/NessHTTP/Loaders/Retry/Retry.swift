@@ -38,13 +38,13 @@ extension Pipeline {
     /// is safe: the request is idempotent, the server certainly has not seen it, or the server rejected it with a status that the control
     /// names.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
-        if let control = context.policies.retryControl { return control }
+        if let control = context.options.retryControl { return control }
         guard let retryControl else { return nil }
         return failed.request.isIdempotent || !failed.mayHaveReachedServer || failed.isRefused(by: retryControl) ? retryControl : nil
     }
 
     /// The control of a request, or else of the manager.
-    func control(of context: CallContext) -> (any RetryControl)? { context.policies.retryControl ?? retryControl }
+    func control(of context: CallContext) -> (any RetryControl)? { context.options.retryControl ?? retryControl }
 }
 
 /// An attempt that did not succeed. It is a class to keep the frame of the waiting task small.
@@ -89,7 +89,7 @@ extension Pipeline {
             response = value
             do {
                 // A stream was judged by its head, before its body was passed on.
-                if context.policies.sink?.isRestartable != false {
+                if context.options.sink?.isRestartable != false {
                     for validator in context.validators { try value.judge(by: validator) }
                 }
                 if !value.suggestsRetry { return .success(value) }
@@ -124,7 +124,7 @@ extension FailedAttempt {
             if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError {
                 return nil
             }
-            let mayRepeat = context.policies.sink?.isRestartable != false && request.body?.isSpent != true
+            let mayRepeat = context.options.sink?.isRestartable != false && request.body?.isSpent != true
             if !mayRepeat || call.facts.isFinal || failure?.context.isFinal == true { return nil }
             // The authentication has handled the 401, or has given up on it.
             if failure?.kind == .validation, response?.statusCode == 401, call.facts.isAuthenticated { return nil }
