@@ -2,11 +2,14 @@ extension RefreshableAuthentication {
     /// Makes an authentication that renews its credential with requests of the manager, when the server rejects it, or ahead of time.
     ///
     /// ```swift
-    /// let authentication = RefreshableAuthentication(credential: token, isStale: { $0.expiry < .now }) { token in
+    /// let authentication = RefreshableAuthentication(
+    ///     credential: token, isStale: { $0.expiry < .now }
+    /// ) { token in
     ///     ["Authorization": "Bearer \(token.access)"]
     /// } renew: { stale, ness in
-    ///     try await ness.httpRequest(.post, withUrl: "token").set(form: ["refresh_token": stale.refresh])
-    ///         .dataRequest(decoding: Token.self).value
+    ///     try await ness.post("token")
+    ///         .set(form: ["refresh_token": stale.refresh])
+    ///         .decoded(as: Token.self)
     /// }
     /// let ness = Ness {
     ///     $0.baseURL = URL(string: "https://api.example.com/v1/")

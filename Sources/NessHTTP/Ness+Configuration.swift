@@ -98,7 +98,8 @@ extension Ness.Configuration {
     ///
     /// ```swift
     /// configuration.insert(Stamp(), at: .call)
-    /// configuration.insert(.modifyRequest { $0.headers["Date"] = now() }, at: .authenticated)
+    /// configuration.insert(
+    ///     .modifyRequest { $0.headers["Date"] = now() }, at: .authenticated)
     /// ```
     /// - Parameters:
     ///   - loader: The loader.

@@ -2,7 +2,7 @@ extension Ness {
     /// Sends a request and those of the pages that follow, and delivers each response.
     ///
     /// ```swift
-    /// for try await page in ness.pages(of: ness.httpRequest(withUrl: "repos"), next: .linkHeader) {
+    /// for try await page in ness.pages(of: ness.get("repos"), next: .linkHeader) {
     ///     print(page.message.text)
     /// }
     /// ```
@@ -33,9 +33,11 @@ extension Ness {
     /// Sends a request and those of the pages that follow, as a closure makes them from each page.
     ///
     /// ```swift
-    /// let list = ness.httpRequest(withUrl: "users")
+    /// let list = ness.get("users")
     /// let pages = ness.pages(of: list, decoding: UserPage.self) { page, request in
-    ///     page.cursor.map { request.set(.appendAndOverwriteSameKey, urlParameters: ["cursor": $0]) }
+    ///     page.cursor.map {
+    ///         request.set(.appendAndOverwriteSameKey, urlParameters: ["cursor": $0])
+    ///     }
     /// }
     /// for try await page in pages { print(page.users) }
     /// ```

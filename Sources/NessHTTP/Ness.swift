@@ -8,10 +8,11 @@ import NessLock
 ///     $0.baseURL = URL(string: "https://api.example.com/v1/")
 ///     $0.defaultHeaders = ["Accept-Language": "en"]
 /// }
-/// ness.httpRequest(.get, withUrl: "users/1")
-///     .validate(statusCodes: 200..<300)
-///     .dataRequest()
-///     .then { result -> User in try result.message.parseJSONBody() }
+/// // With async:
+/// let user = try await ness.get("users", id).decoded(as: User.self)
+///
+/// // With a promise:
+/// ness.get("users", id).dataRequest(decoding: User.self)
 ///     .then(onMain: { user in show(user) })
 ///     .handle { error in print(error) }
 /// ```

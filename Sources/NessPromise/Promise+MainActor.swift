@@ -40,7 +40,9 @@ extension Promise {
     /// Runs a closure on the main actor if this promise fails, and passes the error on.
     ///
     /// ```swift
-    /// promise.then(onMain: { show($0) }).handle(ignoringDrops: true, onMain: { showAlert($0) })   // no alert after the user left
+    /// // No alert after the user left and the promise was dropped.
+    /// promise.then(onMain: { show($0) })
+    ///     .handle(ignoringDrops: true, onMain: { showAlert($0) })
     /// ```
     /// - Parameters:
     ///   - ignoringDrops: True to leave out the errors of drops and of canceled tasks.
@@ -116,7 +118,8 @@ extension Promise {
     /// ```swift
     /// spinner.isHidden = false
     /// search?.drop()
-    /// search = request.then(onMain: { show($0) }).finally(ignoringDrops: true, onMain: { spinner.stop() })
+    /// search = request.then(onMain: { show($0) })
+    ///     .finally(ignoringDrops: true, onMain: { spinner.stop() })
     /// ```
     /// - Parameters:
     ///   - ignoringDrops: True to leave out drops and canceled tasks. The closure still runs after a `drop(becauseOf:)`.

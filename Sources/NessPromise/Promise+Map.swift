@@ -29,7 +29,9 @@ extension Promise {
     /// Runs a closure with each of many items, a limited number at the same time, and waits for the promises that it returns.
     ///
     /// ```swift
-    /// let pages = Promise.all(1...100, atOnce: 4) { page in ness.httpRequest(withUrl: "list/\(page)").dataRequest() }
+    /// let pages = Promise.all(1...100, atOnce: 4) { page in
+    ///     ness.get("list", page).dataRequest()
+    /// }
     /// ```
     ///
     /// The next item starts when an earlier one has its value. The closure runs in tasks that inherit the caller's task-local values, off
@@ -52,7 +54,9 @@ extension Promise {
     /// Runs an asynchronous closure with each of many items, a limited number at the same time.
     ///
     /// ```swift
-    /// let images = try await Promise.all(urls, atOnce: 4) { url in try await load(url) }.value
+    /// let images = try await Promise.all(urls, atOnce: 4) { url in
+    ///     try await load(url)
+    /// }.value
     /// ```
     ///
     /// The next item starts when an earlier one has its value. The closure runs in tasks that inherit the caller's task-local values,
@@ -77,7 +81,9 @@ extension Promise where Value: Sequence, Value.Element: Sendable {
     /// Runs a closure with each element of the value, and waits for the promises that it returns.
     ///
     /// ```swift
-    /// let users = ids.thenMap(atOnce: 4) { id in ness.httpRequest(withUrl: "users/\(id)").dataRequest(decoding: User.self) }
+    /// let users = ids.thenMap(atOnce: 4) { id in
+    ///     ness.get("users", id).dataRequest(decoding: User.self)
+    /// }
     /// ```
     /// - Parameters:
     ///   - limit: The largest number of concurrent elements. By default there is no limit.

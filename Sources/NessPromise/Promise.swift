@@ -5,8 +5,7 @@ import Dispatch
 /// A promise starts pending and settles once: with a value or with an error. Every later attempt to settle it is ignored.
 ///
 /// ```swift
-/// let name = ness.httpRequest(.get, withUrl: "users/1").dataRequest()
-///     .then { result -> User in try result.message.parseJSONBody() }
+/// let name = ness.get("users", id).dataRequest(decoding: User.self)
 ///     .then { user in user.name }
 ///     .handle { error in print(error) }
 ///
@@ -36,7 +35,8 @@ import Dispatch
 ///
 /// ```swift
 /// func measure(_ sensor: Sensor) -> Promise<Double> {
-///     let (promise, resolver) = Promise<Double>.pending(onDrop: { _ in sensor.stop() })
+///     let (promise, resolver) = Promise<Double>.pending(
+///         onDrop: { _ in sensor.stop() })
 ///     sensor.start { value in resolver.resolve(value) }
 ///     return promise
 /// }

@@ -24,7 +24,8 @@ public final class Resolver<Value: Sendable>: Sendable {
     /// Settles the promise with the outcome of a callback that takes a `Result`.
     ///
     /// ```swift
-    /// store.load(completion: resolver.settle)   // for a callback that takes a `Result`, or a value and an error
+    /// // For a callback that takes a `Result`, or a value and an error.
+    /// store.load(completion: resolver.settle)
     /// ```
     /// - Parameter result: The value or the error.
     public func settle<Failure>(_ result: Result<Value, Failure>) {

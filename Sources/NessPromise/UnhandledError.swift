@@ -16,8 +16,10 @@ import Darwin
 /// it.
 ///
 /// ```swift
-/// AnyPromise.onUnhandledError = { print($0) }   // instead of a line on standard error
-/// AnyPromise.onUnhandledError = nil             // turns the reports off
+/// // Instead of a line on standard error:
+/// AnyPromise.onUnhandledError = { print($0) }
+/// // No reports:
+/// AnyPromise.onUnhandledError = nil
 /// ```
 public struct UnhandledError: Sendable, CustomStringConvertible {
     /// The error.

@@ -51,7 +51,7 @@ extension Ness {
     ///
     /// ```swift
     /// ness.maximumConnectionsPerHost = 0
-    /// let promises = (1...3).map { ness.get("users/\($0)").dataRequest() }
+    /// let promises = (1...3).map { ness.get("users", $0).dataRequest() }
     /// try await ness.waitForRequests(3, at: .hostQueue)
     /// promises[1].drop()
     /// ness.maximumConnectionsPerHost = 6

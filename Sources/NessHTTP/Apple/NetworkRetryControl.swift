@@ -5,7 +5,9 @@ import Foundation
 /// attempt. A request that excludes cellular, expensive or constrained networks waits for another one.
 ///
 /// ```swift
-/// configuration.retryControl = .any([NetworkRetryControl(), BackoffRetryControl(maxRetryCount: 4)])
+/// configuration.retryControl = .any([
+///     NetworkRetryControl(), BackoffRetryControl(maxRetryCount: 4),
+/// ])
 /// ```
 ///
 /// It exists on Apple platforms only. Linux reports addresses and routes, but not whether a network can be used, and a container without

@@ -82,8 +82,10 @@ public struct HTTPResponse: Sendable {
     /// first 64 KiB of its body. Ness does not wait for the rest. Empty if there was no redirect, and for a response from the cache.
     ///
     /// ```swift
-    /// let response = try await ness.httpRequest(withUrl: "http://example.com/moved").response()
-    /// for redirect in response.history { print(redirect.url, redirect.statusCode, redirect.redirectURL ?? "nowhere") }
+    /// let response = try await ness.get("http://example.com/moved").response()
+    /// for redirect in response.history {
+    ///     print(redirect.url, redirect.statusCode, redirect.redirectURL ?? "nowhere")
+    /// }
     /// ```
     public internal(set) var history: [HTTPResponse] {
         get { box.fields.history }

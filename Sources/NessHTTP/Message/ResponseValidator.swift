@@ -5,19 +5,20 @@
 /// `validate(using:)`.
 ///
 /// ```swift
-/// /// Refuses the responses of a server that speaks another version of the API.
+/// /// Rejects the responses of a server that speaks another version of the API.
 /// struct VersionValidator: ResponseValidator {
 ///     let version: String
 ///
 ///     func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-///         guard let found = response.headers["API-Version"] else { return .invalidWithReason("no API-Version field") }
-///         return found == version ? .valid : .invalidWithReason("the API has version \(found), not \(version)")
+///         let found = response.headers["API-Version"] ?? "none"
+///         return found == version
+///             ? .valid : .invalidWithReason("version \(found), not \(version)")
 ///     }
 /// }
 ///
-/// let user = ness.httpRequest(.get, withUrl: "users/1")
+/// let user = try await ness.get("users/1")
 ///     .validate(using: VersionValidator(version: "2"))
-///     .dataRequest()
+///     .decoded(as: User.self)
 /// ```
 ///
 /// **A rejection** fails the attempt with `NessError.validation`, which holds the response and the reason. A retry control may then ask for
@@ -34,7 +35,9 @@
 /// **Testing.** Call it with a response that you make:
 ///
 /// ```swift
-/// let response = HTTPResponse(statusCode: 200, headers: ["API-Version": "1"], request: HTTPRequest(url: url))
+/// let request = HTTPRequest(url: url)
+/// let response = HTTPResponse(
+///     statusCode: 200, headers: ["API-Version": "1"], request: request)
 /// #expect(VersionValidator(version: "2").validate(for: response) != .valid)
 /// ```
 public protocol ResponseValidator: Sendable {

@@ -5,7 +5,7 @@
 /// all requests that wait.
 ///
 /// ```swift
-/// /// Sends an API key, and asks for another one when the server refuses it.
+/// /// Sends an API key, and gets a new one when the server rejects it.
 /// struct KeyAuthentication: Authentication {
 ///     let keys: KeyStore
 ///

@@ -12,11 +12,13 @@ import Foundation
 /// - end the request by throwing an error
 ///
 /// ```swift
-/// /// Marks every request, and measures how long the rest of the way takes.
+/// /// Marks every request, and measures the time that the next steps take.
 /// struct Stamp: HTTPLoader {
 ///     let report: @Sendable (Duration) -> Void
 ///
-///     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+///     func load(
+///         _ request: HTTPRequest, next: HTTPNext
+///     ) async throws -> HTTPResponse {
 ///         var request = request
 ///         request.headers["X-Stamp"] = "1"
 ///         let start = ContinuousClock.now
@@ -42,8 +44,11 @@ import Foundation
 /// **Testing.** A loader needs no manager in a test. An `HTTPNext` made from a closure stands for the rest of the pipeline:
 ///
 /// ```swift
-/// let next = HTTPNext { HTTPResponse(statusCode: 200, headers: $0.headers, request: $0) }
-/// let response = try await Stamp { _ in }.load(HTTPRequest(url: url), next: next)
+/// let next = HTTPNext { request in
+///     HTTPResponse(statusCode: 200, headers: request.headers, request: request)
+/// }
+/// let stamp = Stamp { _ in }
+/// let response = try await stamp.load(HTTPRequest(url: url), next: next)
 /// #expect(response.headers["X-Stamp"] == "1")
 /// ```
 ///

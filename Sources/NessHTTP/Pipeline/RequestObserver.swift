@@ -8,7 +8,7 @@
 /// struct SlowRequests: RequestObserver {
 ///     func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
 ///         guard metrics.total > .seconds(1) else { return }
-///         print("\(request): \(metrics.total), \(metrics.attempts) attempts, \(metrics.queueTime) in queues")
+///         print("\(request): \(metrics.total), \(metrics.attempts) attempts")
 ///     }
 /// }
 ///

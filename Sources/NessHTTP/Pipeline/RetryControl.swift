@@ -9,7 +9,9 @@ import Foundation
 /// /// Waits out a maintenance window that ends within a minute.
 /// struct MaintenanceRetry: RetryControl {
 ///     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-///         guard attempt.response?.statusCode == 503, attempt.number < 3 else { return .noRetry }
+///         guard attempt.response?.statusCode == 503, attempt.number < 3 else {
+///             return .noRetry
+///         }
 ///         let wait = attempt.retryAfter ?? .seconds(5)
 ///         return wait <= .seconds(60) ? .retryAfter(wait / .seconds(1)) : .noRetry
 ///     }
@@ -41,7 +43,8 @@ import Foundation
 /// **Testing.** `FailedAttempt` has a public initializer:
 ///
 /// ```swift
-/// let attempt = FailedAttempt(request: request, response: HTTPResponse(statusCode: 503, request: request))
+/// let response = HTTPResponse(statusCode: 503, request: request)
+/// let attempt = FailedAttempt(request: request, response: response)
 /// #expect(await MaintenanceRetry().shouldRetry(attempt) == .retryAfter(5))
 /// ```
 public protocol RetryControl: Sendable {

@@ -3,7 +3,9 @@ import Foundation
 /// The server of a manager's requests: base URL, default headers and credentials, as one value.
 ///
 /// ```swift
-/// ness.environment = ServerEnvironment(baseURL: staging, authentication: BearerAuthentication(token: stagingToken))
+/// ness.environment = ServerEnvironment(
+///     baseURL: staging,
+///     authentication: BearerAuthentication(token: stagingToken))
 /// ```
 ///
 /// A request keeps the environment with which it started, for all its attempts and redirects.

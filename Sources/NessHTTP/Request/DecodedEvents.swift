@@ -4,8 +4,11 @@ extension RequestBuilder {
     /// Requests server-sent events and decodes the data of each one as JSON: the form in which the APIs of language models stream.
     ///
     /// ```swift
-    /// let chunks = ness.httpRequest(.post, withUrl: "chat/completions")
-    ///     .set(jsonBody: ["model": "small", "stream": true, "messages": [["role": "user", "content": "Hello"]]])
+    /// let chunks = ness.post("chat/completions")
+    ///     .set(jsonBody: [
+    ///         "model": "small", "stream": true,
+    ///         "messages": [["role": "user", "content": "Hello"]],
+    ///     ])
     ///     .events(decoding: Chunk.self, decodingErrors: APIProblem.self)
     /// for try await chunk in chunks { print(chunk.text, terminator: "") }
     /// ```
@@ -48,7 +51,9 @@ extension RequestBuilder {
     ///
     /// ```swift
     /// let parts = ness.post("messages").set(jsonEncodable: prompt)
-    ///     .events(decoding: Part.self, endingWhen: { $0.type == "message_stop" }, requiresEnd: true)
+    ///     .events(
+    ///         decoding: Part.self, endingWhen: { $0.type == "message_stop" },
+    ///         requiresEnd: true)
     /// ```
     ///
     /// In all other respects this method works like `events(decoding:until:)`.

@@ -3,7 +3,9 @@ extension RequestBuilder {
     /// Adds loaders to this request alone. At each place they run in this order, after the manager's.
     ///
     /// ```swift
-    /// ness.httpRequest(withUrl: "report").loaders([.modifyRequest { $0.headers["X-Trace"] = trace }]).dataRequest()
+    /// ness.get("report")
+    ///     .loaders([.modifyRequest { $0.headers["X-Trace"] = trace }])
+    ///     .dataRequest()
     /// ```
     ///
     /// `Ness.reset()` does not reset them: a loader that keeps state between requests belongs to the manager.

@@ -6,7 +6,7 @@ extension RequestBuilder {
     /// Sends the request and waits for the response. Any status is a result, unless a validator rejects it: see `validate()`.
     ///
     /// ```swift
-    /// let response = try await ness.httpRequest(withUrl: "users/1").validate().response()
+    /// let response = try await ness.get("users/1").validate().response()
     /// print(response.statusCode, response.headers["ETag"] ?? "no version")
     /// ```
     /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
@@ -21,7 +21,7 @@ extension RequestBuilder {
     /// Sends the request and decodes the response as JSON, like `dataRequest(decoding:)`. `String` and `Data` are the body itself.
     ///
     /// ```swift
-    /// let user = try await ness.httpRequest(withUrl: "users/1").decoded(as: User.self)
+    /// let user = try await ness.get("users", id).decoded(as: User.self)
     /// ```
     /// - Parameters:
     ///   - type: The type to decode, which may be inferred. For an `Optional`, an empty body, as with 204, gives `nil`.

@@ -52,7 +52,9 @@ extension RequestBuilder {
     /// Sets a body that a closure writes while it is sent: see `HTTPBody.stream(length:contentType:_:)`.
     ///
     /// ```swift
-    /// ness.put("logs").set(streamBody: { writer in try await writer.write(Data("started".utf8)) })
+    /// ness.put("logs").set(streamBody: { writer in
+    ///     try await writer.write(Data("started".utf8))
+    /// })
     /// ```
     /// - Parameters:
     ///   - write: Writes the body. Runs in a separate task, off the main thread, for each attempt.

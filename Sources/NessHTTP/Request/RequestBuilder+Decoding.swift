@@ -8,10 +8,11 @@ extension RequestBuilder {
     /// or the manager sets `Accept`. A response whose `Content-Type` is not JSON is rejected: see `set(checksContentType:)`.
     ///
     /// ```swift
-    /// ness.httpRequest(withUrl: "users/1")
+    /// ness.get("users/1")
     ///     .dataRequest(decoding: User.self, decodingErrors: APIProblem.self)
     ///     .handle { error in
-    ///         if let problem = (error as? NessError)?.underlying as? APIProblem { print(problem.title ?? "") }
+    ///         let problem = (error as? NessError)?.underlying as? APIProblem
+    ///         print(problem?.title ?? "\(error)")
     ///     }
     /// ```
     /// - Parameters:
@@ -126,9 +127,13 @@ extension RequestBuilder {
     /// ```swift
     /// struct Fault: Error { let text: String }
     /// struct FaultDecoder: ResponseDecoder {
-    ///     func decode(from data: Data) throws -> Fault { Fault(text: String(decoding: data, as: UTF8.self)) }
+    ///     func decode(from data: Data) throws -> Fault {
+    ///         Fault(text: String(decoding: data, as: UTF8.self))
+    ///     }
     /// }
-    /// let film = try await ness.get("film").decodingErrors(by: FaultDecoder()).downloadRequest(intoFolder: folder).value
+    /// let film = try await ness.get("film")
+    ///     .decodingErrors(by: FaultDecoder())
+    ///     .downloadRequest(intoFolder: folder).value
     /// ```
     ///
     /// - Parameter decoder: Decodes the body of a response that is rejected for its status, unless it is empty. The library sets no

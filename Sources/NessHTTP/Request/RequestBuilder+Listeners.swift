@@ -7,7 +7,7 @@ extension RequestBuilder {
     /// awaited ones have their progress this way.
     ///
     /// ```swift
-    /// let cat = try await ness.httpRequest(.post, withUrl: "cats")
+    /// let cat = try await ness.post("cats")
     ///     .set(multipart: form)
     ///     .onProgress { print($0.fractionCompleted ?? 0) }
     ///     .decoded(as: Cat.self)
@@ -31,8 +31,10 @@ extension RequestBuilder {
     /// Calls a closure with the head of the response as soon as it has arrived, before the body. To end the request there, throw an error.
     ///
     /// ```swift
-    /// let film = try await ness.httpRequest(withUrl: "films/1")
-    ///     .onHead { head in if head.headers["Content-Type"] != "video/mp4" { throw NotAFilm() } }
+    /// let film = try await ness.get("films/1")
+    ///     .onHead { head in
+    ///         if head.headers["Content-Type"] != "video/mp4" { throw NotAFilm() }
+    ///     }
     ///     .data()
     /// ```
     ///
@@ -68,7 +70,9 @@ extension RequestBuilder {
     /// Calls a closure with the measurements of each request that is sent, at its end, regardless of the outcome.
     ///
     /// ```swift
-    /// let cats = try await ness.get("cats").onMetrics { print($0.total, $0.attempts) }.decoded(as: [Cat].self)
+    /// let cats = try await ness.get("cats")
+    ///     .onMetrics { print($0.total, $0.attempts) }
+    ///     .decoded(as: [Cat].self)
     /// ```
     /// - Parameters:
     ///   - context: The queue on which the closure runs, such as `.main`. By default it runs off the main thread, where

@@ -7,7 +7,9 @@ extension RequestBuilder {
     /// Authenticates the request, regardless of its URL.
     ///
     /// ```swift
-    /// ness.get("https://files.example.com/1").authenticate(with: .bearer(token)).dataRequest()
+    /// ness.get("https://files.example.com/1")
+    ///     .authenticate(with: .bearer(token))
+    ///     .dataRequest()
     /// ```
     /// - Parameter authentication: The authentication; `nil` for that of the environment in which the request starts.
     public func authenticate(with authentication: (any Authentication)? = nil) -> RequestBuilder {

@@ -14,7 +14,8 @@ extension RequestBuilder {
     /// that is not JSON are rejected.
     ///
     /// ```swift
-    /// for try await entry in ness.httpRequest(withUrl: "log").streamRequest(decoding: Entry.self) { print(entry) }
+    /// let entries = ness.get("log").streamRequest(decoding: Entry.self)
+    /// for try await entry in entries { print(entry) }
     /// ```
     /// - Parameters:
     ///   - type: The type of each line.

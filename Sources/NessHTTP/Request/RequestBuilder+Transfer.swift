@@ -22,7 +22,8 @@ extension RequestBuilder {
     /// ```swift
     /// // The signature changes each time, so the key identifies the file.
     /// let url = try await signer.presignedURL(bucket: "films", key: "1.mp4")
-    /// ness.httpRequest(withUrl: url).downloadRequest(forSavedLocation: file, identifiedBy: "films/1.mp4")
+    /// ness.get(url)
+    ///     .downloadRequest(forSavedLocation: file, identifiedBy: "films/1.mp4")
     /// ```
     /// - Parameters:
     ///   - file: The destination. Its folder must exist, unless `createsFolders` is true.
@@ -51,8 +52,9 @@ extension RequestBuilder {
     /// A closure can choose the destination instead:
     ///
     /// ```swift
-    /// ness.httpRequest(withUrl: "photos/1").downloadRequest(intoFolder: photos) { response in
-    ///     photos.appending(path: response.headers["Content-Type"] == "image/png" ? "1.png" : "1.jpg")
+    /// ness.get("photos/1").downloadRequest(intoFolder: photos) { response in
+    ///     let isPNG = response.headers["Content-Type"] == "image/png"
+    ///     return photos.appending(path: isPNG ? "1.png" : "1.jpg")
     /// }
     /// ```
     ///
@@ -91,7 +93,8 @@ extension RequestBuilder {
     /// this method works like `downloadRequest(forSavedLocation:)`.
     ///
     /// ```swift
-    /// switch try await request.downloadRequestIfChanged(forSavedLocation: file).value {
+    /// let download = request.downloadRequestIfChanged(forSavedLocation: file)
+    /// switch try await download.value {
     /// case .fetched(let new): show(new.dataLocalURL)
     /// case .unchanged: break
     /// }

@@ -10,7 +10,9 @@ extension RequestBuilder {
     /// Requires one of several media types. A response without content passes: its status is 204, 205 or 304, or its length is 0.
     ///
     /// ```swift
-    /// ness.httpRequest(withUrl: "cats/1/photo").validate(contentTypes: ["image/*", "application/pdf"]).downloadRequest(intoFolder: folder)
+    /// ness.get("cats/1/photo")
+    ///     .validate(contentTypes: ["image/*", "application/pdf"])
+    ///     .downloadRequest(intoFolder: folder)
     /// ```
     /// - Parameter contentTypes: The media types without parameters, in any case. `image/*` stands for all types of images, and `*/*` for
     ///   any type. Other content without a `Content-Type` passes only with `*/*`.
@@ -20,8 +22,10 @@ extension RequestBuilder {
     /// `underlying` is the thrown error. A retry control may ask for another attempt.
     ///
     /// ```swift
-    /// let user = try await ness.httpRequest(withUrl: "users/1")
-    ///     .validate { response in if response.headers["API-Version"] != "2" { throw OldServer() } }
+    /// let user = try await ness.get("users/1")
+    ///     .validate { response in
+    ///         if response.headers["API-Version"] != "2" { throw OldServer() }
+    ///     }
     ///     .decoded(as: User.self)
     /// ```
     /// - Parameter check: Takes the response and throws to reject it. Runs off the main thread, once or more for each attempt. The body of

@@ -7,13 +7,14 @@ import Foundation
 /// so for each call, so one builder can send many requests.
 ///
 /// ```swift
-/// let users = ness.httpRequest(.get, withUrl: "users")
+/// let users = ness.get("users")
 ///     .set(urlParameters: ["fields": "name"])
 ///     .set(timeout: .seconds(10), deadline: .seconds(60))
-///     .validate(statusCodes: 200..<300)
 ///
-/// let first = users.dataRequest(decoding: [User].self)
-/// let second = users.set(.appendAndOverwriteSameKey, urlParameters: ["page": 2]).dataRequest(decoding: [User].self)
+/// let first = try await users.decoded(as: [User].self)
+/// let second = try await users
+///     .set(.appendAndOverwriteSameKey, urlParameters: ["page": 2])
+///     .decoded(as: [User].self)
 /// ```
 ///
 /// **Order does not matter.** Setters of different things commute. A body's own header fields, such as `Content-Type`, belong to the body
@@ -32,7 +33,8 @@ import Foundation
 /// **Testing.** `build()` returns the `HTTPRequest` without sending it:
 ///
 /// ```swift
-/// #expect(try users.build().url.absoluteString == "https://api.example.com/v1/users?fields=name")
+/// let url = try users.build().url.absoluteString
+/// #expect(url == "https://api.example.com/v1/users?fields=name")
 /// ```
 public struct RequestBuilder: Sendable {
     let sender: any RequestSender

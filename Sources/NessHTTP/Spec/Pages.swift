@@ -18,7 +18,8 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
     /// The pages, each with its response: for the total number of items or a rate limit in its header fields, for example.
     ///
     /// ```swift
-    /// let pages = ness.pages(of: ness.get("users"), decoding: [User].self, next: .linkHeader)
+    /// let pages = ness.pages(
+    ///     of: ness.get("users"), decoding: [User].self, next: .linkHeader)
     /// for try await (users, response) in pages.withResponses {
     ///     print(users.count, response.headers["X-RateLimit-Remaining"] ?? "")
     /// }

@@ -4,7 +4,10 @@ import Foundation
 ///
 /// ```swift
 /// let ness = Ness {
-///     $0.serverTrust = .pinned(["*.example.com": .publicKeys([current, backup]), "cdn.example.com": .system])
+///     $0.serverTrust = .pinned([
+///         "*.example.com": .publicKeys([current, backup]),
+///         "cdn.example.com": .system,
+///     ])
 /// }
 /// ```
 ///
@@ -36,7 +39,9 @@ public struct ServerTrust: Sendable, Hashable {
         /// in use yet, so that the server can change its key.
         ///
         /// ```text
-        /// openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+        /// openssl x509 -in server.pem -pubkey -noout |
+        ///     openssl pkey -pubin -outform der |
+        ///     openssl dgst -sha256 -binary | base64
         /// ```
         case publicKeys([String])
         /// The certificate must be signed by one of these authorities, in place of the system's.

@@ -8,7 +8,10 @@ import Foundation
 ///
 /// ```swift
 /// struct Canned: Transport {
-///     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+///     func send(
+///         _ request: HTTPRequest,
+///         receive: @escaping @Sendable (TransportEvent) async throws -> Void
+///     ) async throws {
 ///         try await receive(.head(statusCode: 200, headers: [:]))
 ///         try await receive(.body(Data("canned".utf8)))
 ///     }

@@ -6,7 +6,8 @@ extension MockTransport {
     ///
     /// ```swift
     /// mock.on(.get, "films/1", misbehaving: "reset-in-body")
-    /// let outcome = await ness.get("films/1").dataRequest().settled   // NessError.connectionLost, with half of the body
+    /// // NessError.connectionLost, with half of the body:
+    /// let outcome = await ness.get("films/1").dataRequest().settled
     /// ```
     ///
     /// The route starts a `TestServer` on 127.0.0.1 with the misbehavior. A matching request goes to that server over a real connection,

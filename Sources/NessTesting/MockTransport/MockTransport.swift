@@ -6,8 +6,11 @@ import NessLock
 ///
 /// ```swift
 /// let mock = MockTransport()
-/// mock.on(.get, "/users/:id") { request in .json(["id": request.pathParameters["id"]]) }
-/// mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503), .status(201)])
+/// mock.on(.get, "/users/:id") { request in
+///     .json(["id": request.pathParameters["id"]])
+/// }
+/// mock.on(
+///     .post, "/flaky", replies: [.failure(.timedOut), .status(503), .status(201)])
 /// let ness = Ness { $0.transport = mock }
 /// ```
 ///

@@ -12,7 +12,8 @@
 /// /// Shares reads, and ignores the second tap on a button that sends an order.
 /// struct OneOrderAtATime: DuplicatedHandler {
 ///     func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
-///         duplicate.request.method.isSafe ? .useBothCompletion : .ignoreCurrentCompletion
+///         duplicate.request.method.isSafe
+///             ? .useBothCompletion : .ignoreCurrentCompletion
 ///     }
 /// }
 ///
@@ -32,9 +33,13 @@
 /// **Testing.** `DuplicatedRequest` has a public initializer:
 ///
 /// ```swift
-/// let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(.post, url: url))
-/// let decision = OneOrderAtATime().decide(on: duplicate)
-/// if case .ignoreCurrentCompletion = decision {} else { Issue.record("the order would be sent twice") }
+/// let request = HTTPRequest(.post, url: url)
+/// let duplicate = DuplicatedRequest(kind: .data, request: request)
+/// guard case .ignoreCurrentCompletion = OneOrderAtATime().decide(on: duplicate)
+/// else {
+///     Issue.record("the order would be sent twice")
+///     return
+/// }
 /// ```
 public protocol DuplicatedHandler: Sendable {
     /// Decides what happens to a duplicate. Runs off the main thread.

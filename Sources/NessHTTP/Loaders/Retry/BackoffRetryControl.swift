@@ -68,7 +68,9 @@ extension RetryControl where Self == BackoffRetryControl {
     /// Retries with growing random delays, if a retry is safe and may help: see `BackoffRetryControl`.
     ///
     /// ```swift
-    /// let cats = try await ness.get("cats").set(retry: .backoff(maxRetryCount: 3)).decoded(as: [Cat].self)
+    /// let cats = try await ness.get("cats")
+    ///     .set(retry: .backoff(maxRetryCount: 3))
+    ///     .decoded(as: [Cat].self)
     /// ```
     /// - Parameter maxRetryCount: The largest number of attempts after the first.
     public static func backoff(maxRetryCount: Int) -> BackoffRetryControl { BackoffRetryControl(maxRetryCount: maxRetryCount) }

@@ -40,7 +40,9 @@ extension RetryControl where Self == ClosureRetryControl {
     /// Decides by a closure.
     ///
     /// ```swift
-    /// request.dataRequest(with: .decide { attempt in attempt.number < 3 ? .retryAfter(1) : .noRetry })
+    /// request.dataRequest(with: .decide { attempt in
+    ///     attempt.number < 3 ? .retryAfter(1) : .noRetry
+    /// })
     /// ```
     /// - Parameter body: Takes the failed attempt, and returns the decision. Runs off the main thread, in the request's task.
     public static func decide(_ body: @escaping @Sendable (FailedAttempt) async -> RetryControlDecision) -> ClosureRetryControl {

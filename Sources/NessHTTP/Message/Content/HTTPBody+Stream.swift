@@ -5,7 +5,7 @@ extension HTTPBody {
     ///
     /// ```swift
     /// let (pieces, continuation) = AsyncStream<Data>.makeStream()
-    /// let promise = ness.httpRequest(.post, withUrl: "log").set(streamBody: pieces).dataRequest()
+    /// let promise = ness.post("log").set(streamBody: pieces).dataRequest()
     /// continuation.yield(Data("one line\n".utf8))
     /// continuation.finish()
     /// ```
@@ -42,7 +42,9 @@ extension HTTPBody {
     /// `stream(_:length:contentType:)`.
     ///
     /// ```swift
-    /// let body = HTTPBody.stream(contentType: "text/csv") { database.rows(of: query).map { $0.csv } }
+    /// let body = HTTPBody.stream(contentType: "text/csv") {
+    ///     database.rows(of: query).map { $0.csv }
+    /// }
     /// ```
     /// - Parameters:
     ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
@@ -61,7 +63,9 @@ extension HTTPBody {
     ///
     /// ```swift
     /// let body = HTTPBody.stream(contentType: "text/csv") { writer in
-    ///     for await row in database.rows(of: query) { try await writer.write(row.csv) }
+    ///     for await row in database.rows(of: query) {
+    ///         try await writer.write(row.csv)
+    ///     }
     /// }
     /// ```
     ///

@@ -27,7 +27,9 @@ extension CurlTransport {
         /// before it. If there are any, every https server must have one of them, and its certificate is checked as well.
         ///
         /// ```text
-        /// openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+        /// openssl x509 -in server.pem -pubkey -noout |
+        ///     openssl pkey -pubin -outform der |
+        ///     openssl dgst -sha256 -binary | base64
         /// ```
         public var pinnedPublicKeys: [String] = []
         /// The oldest version of TLS that is accepted, from servers and from proxies.
