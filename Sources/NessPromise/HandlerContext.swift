@@ -32,7 +32,7 @@ extension DispatchQueue: HandlerContext {
 
 /// Runs a handler inside the call that settles its promise, or inside the call that registers it if the promise is settled.
 ///
-/// It is the fastest context. A handler must be short and must not block, because it may run on any thread.
+/// This is the fastest context. The handler must be short and must not block, because it may run on any thread.
 public struct ImmediateContext: HandlerContext {
     /// `nil`: no queue.
     public var handlerQueue: DispatchQueue? { nil }

@@ -9,7 +9,7 @@ extension Promise {
     /// user.then(onMain: { [weak self] user in self?.title = user.name })
     /// ```
     ///
-    /// A closure whose result the chain needs is that of `thenContinue(onMain:)`, or an asynchronous one: `then { @MainActor value in … }`.
+    /// If the chain needs the closure's result, use `thenContinue(onMain:)` or an asynchronous closure: `then { @MainActor value in … }`.
     /// - Parameters:
     ///   - body: Takes the value. The error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -28,7 +28,7 @@ extension Promise {
     ///   - body: Takes the value and returns the promise to follow. The error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
-    /// - Returns: A promise that settles as the one that `body` returns.
+    /// - Returns: A promise that settles like the one that `body` returns.
     @discardableResult @_disfavoredOverload
     public final func thenContinue<NewValue: Sendable>(
         onMain body: @escaping @MainActor @Sendable (Value) throws -> Promise<NewValue>,
@@ -60,7 +60,7 @@ extension Promise {
             file: file, line: line)
     }
 
-    /// Replaces an error by a value that a closure returns on the main actor.
+    /// Replaces an error with a value that a closure returns on the main actor.
     /// - Parameters:
     ///   - body: Takes the error and returns a value. The error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -74,12 +74,12 @@ extension Promise {
         recover(on: mainQueue, { error in try MainActor.assumeIsolated { try body(error) } }, file: file, line: line)
     }
 
-    /// Replaces an error by the promise that a closure returns on the main actor.
+    /// Replaces an error with the promise that a closure returns on the main actor.
     /// - Parameters:
     ///   - body: Takes the error and returns the promise to follow. The error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
-    /// - Returns: A promise of this promise's value, or one that settles as the promise that `body` returns.
+    /// - Returns: A promise of this promise's value, or one that settles like the promise that `body` returns.
     @discardableResult @_disfavoredOverload
     public final func recoverContinue(
         onMain body: @escaping @MainActor @Sendable (any Error) throws -> Promise<Value>,

@@ -1,6 +1,6 @@
 /// Settles the promise with which it was made. It may be used from any thread. Only the first value or error counts.
 ///
-/// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits for ever.
+/// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits forever.
 public final class Resolver<Value: Sendable>: Sendable {
     @usableFromInline
     let promise: Promise<Value>

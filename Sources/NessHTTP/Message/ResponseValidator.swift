@@ -21,8 +21,8 @@
 ///     .decoded(as: User.self)
 /// ```
 ///
-/// **A rejection** fails the attempt with `NessError.validation`, which holds the response and the reason. A retry control may then ask for
-/// another attempt. The reason becomes part of the error's description, so it must not contain a secret.
+/// **A rejection** fails the attempt with `NessError.validation`, which holds the response and the reason. A retry policy may then retry.
+/// The reason becomes part of the error's description, so it must not contain a secret.
 ///
 /// **When it is called.** For each attempt, in the order in which the validators were added, up to the first that rejects it. A response
 /// from the cache is judged like any other. Callers who share one exchange each have their own validators. For a download or a stream the
@@ -47,7 +47,7 @@ public protocol ResponseValidator: Sendable {
     func validate(for response: HTTPResponse) -> ResponseValidatorResult
 }
 
-/// A validator whose rejection another attempt cannot change. No retry control applies to it.
+/// A validator whose rejection another attempt cannot change. Ness never retries after it.
 package protocol FinalValidator: ResponseValidator {}
 
 /// The verdict of a validator.

@@ -63,7 +63,7 @@ typealias ErrorReader = @Sendable (HTTPResponse) -> (any Error)?
 
 extension CallPolicies {
     /// The policies of a request that a loader of the application makes on behalf of the call, such as a login: the caller's validators,
-    /// sink, kind and retry control do not apply to it.
+    /// sink, kind and retry policy do not apply to it.
     var forSideRequest: CallPolicies { CallPolicies(choicesForSideRequest) }
 
     var choicesForSideRequest: CallChoices {

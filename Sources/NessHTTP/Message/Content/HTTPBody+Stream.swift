@@ -14,8 +14,8 @@ extension HTTPBody {
     /// size. A sequence that gives none for the time of the idle timeout ends the request with `NessError.timedOut`, whose `underlying` is
     /// `StalledBody`.
     ///
-    /// **Once.** When an attempt has started to read the sequence, the body is never sent again. No retry control applies then. After a 401
-    /// the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with
+    /// **Once.** When an attempt has started to read the sequence, the body is never sent again, regardless of the retry policy. After a
+    /// 401 the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with
     /// `NessError.redirect`. Any other repetition, such as a second request from the same builder, fails with `NessError.invalidRequest`.
     /// `stream(length:contentType:_:)` makes a body that can be sent again.
     ///
