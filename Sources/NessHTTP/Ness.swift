@@ -116,8 +116,8 @@ public final class Ness: Sendable {
         configuration = other.configuration
     }
 
-    /// Returns a manager whose requests carry no credential, for a login or the public parts of an API. It shares everything else with this
-    /// manager, such as connections, limits and settings. A `reset()` of either resets both.
+    /// Returns a manager whose requests are not authenticated, for a login or the public parts of an API. It shares everything else with
+    /// this manager, such as connections, limits and settings. A `reset()` of either resets both.
     ///
     /// A single request can still authenticate: see `RequestBuilder.authenticate(with:)`.
     public func withoutAuthentication() -> Ness { Ness(self, authenticates: false) }

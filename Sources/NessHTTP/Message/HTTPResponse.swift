@@ -58,8 +58,7 @@ public struct HTTPResponse: Sendable {
         get { box.fields.request }
         set { box.change { $0.request = newValue } }
     }
-    /// Returns a response that a loader of the application made, to a request with the options, the decoder and the secret names of the
-    /// caller's.
+    /// Returns a response that a custom loader made, to a request with the options, the decoder and the secret names of the caller's.
     func inheriting(from caller: HTTPRequest) -> HTTPResponse {
         if request.id == caller.id { return self }
         var inheriting = self

@@ -25,9 +25,9 @@
 /// The reason becomes part of the error's description, so it must not contain a secret.
 ///
 /// **When it is called.** For each attempt, in the order in which the validators were added, up to the first that rejects it. A response
-/// from the cache is judged like any other. Callers who share one exchange each have their own validators. For a download or a stream the
-/// library asks when the head has arrived, so `body` is empty. It may ask again about the same response, for a download when the file is
-/// complete.
+/// from the cache is judged like any other. Callers who share one exchange each have their own validators. For a download or a stream, Ness
+/// calls the validator when the head has arrived, so `body` is empty. It may call it again for the same response, for a download when the
+/// file is complete.
 ///
 /// **Threads.** `validate(for:)` runs off the main thread, and for several requests at the same time. It must return soon, and cannot
 /// suspend.

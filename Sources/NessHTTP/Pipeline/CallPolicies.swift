@@ -62,8 +62,8 @@ struct CallChoices: Sendable {
 typealias ErrorReader = @Sendable (HTTPResponse) -> (any Error)?
 
 extension CallPolicies {
-    /// The policies of a request that a loader of the application makes on behalf of the call, such as a login: the caller's validators,
-    /// sink, kind and retry policy do not apply to it.
+    /// The policies of a request that a custom loader makes on behalf of the call, such as a login: the caller's validators, sink, kind and
+    /// retry policy do not apply to it.
     var forSideRequest: CallPolicies { CallPolicies(choicesForSideRequest) }
 
     var choicesForSideRequest: CallChoices {

@@ -2,8 +2,8 @@ import Foundation
 
 /// The pages of a list, one request for each: see `Ness.pages(of:next:)`.
 ///
-/// The library sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and canceling its task also
-/// drops the request in flight. Each loop begins with the first page.
+/// Ness sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and canceling its task also drops the
+/// request in flight. Each loop starts with the first page.
 public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
     let first: RequestBuilder
     let next: NextPage<Page>

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The decision about a further attempt.
+/// The decision about a retry.
 extension Pipeline {
     /// Calls the policy, and waits for the delay that it sets.
     /// - Returns: `nil` if another attempt follows; otherwise the outcome that is final.

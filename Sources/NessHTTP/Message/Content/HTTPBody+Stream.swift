@@ -10,9 +10,9 @@ extension HTTPBody {
     /// continuation.finish()
     /// ```
     ///
-    /// **Back pressure.** The library asks the sequence for a piece once the connection has taken the piece before. A piece may have any
-    /// size. A sequence that gives none for the time of the idle timeout ends the request with `NessError.timedOut`, whose `underlying` is
-    /// `StalledBody`.
+    /// **Back pressure.** Ness reads the next element of the sequence once the connection has accepted the previous one. An element may
+    /// have any size. A sequence without a further element for the duration of the idle timeout ends the request with `NessError.timedOut`,
+    /// whose `underlying` is `StalledBody`.
     ///
     /// **Once.** When an attempt has started to read the sequence, the body is never sent again, regardless of the retry policy. After a
     /// 401 the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with

@@ -12,7 +12,7 @@ extension HTTPHeaders {
         return userAgent(name: program.name, version: program.version, comment: "\(systemName) \(version); \(Locale.current.identifier)")
     }()
 
-    /// The value of `User-Agent` that a transport of the library sends if a request has none. The cache knows it.
+    /// The value of `User-Agent` that Ness's transports send if a request has none. The cache knows it.
     package static let defaultUserAgent = userAgent(name: program.name, version: program.version, comment: systemName)
 
     private static var program: (name: String, version: String?) {

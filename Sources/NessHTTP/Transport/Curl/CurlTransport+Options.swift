@@ -21,7 +21,7 @@ extension CurlTransport {
         /// The certificates of the authorities that may sign a server's or a proxy's certificate, in place of the system's. `nil` for the
         /// system's. The certificates are parsed again for each new connection, so the list should be short.
         public var authorities: PEM?
-        /// The certificate that the client shows to servers that ask for one; `nil` for none.
+        /// The certificate that the client presents to servers that request one; `nil` for none.
         public var clientCertificate: ClientCertificate?
         /// The public keys that servers may have: the SHA-256 hash of each SubjectPublicKeyInfo in Base64, with or without `sha256//`
         /// before it. If there are any, every https server must have one of them, and its certificate is checked as well.
