@@ -29,7 +29,7 @@ extension RequestBuilder {
     /// Sets a sequence as the body. Ness reads it during the upload, and can send it only once: see
     /// `HTTPBody.stream(_:length:contentType:)`.
     /// - Parameters:
-    ///   - pieces: The sequence. It is read in a separate task, off the main thread.
+    ///   - pieces: The sequence. Ness reads it in a separate task, off the main thread.
     ///   - length: The number of bytes; `nil` if it is unknown.
     ///   - contentType: The media type.
     public func set<Pieces: AsyncSequence & Sendable>(

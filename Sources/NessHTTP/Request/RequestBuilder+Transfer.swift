@@ -32,8 +32,8 @@ extension RequestBuilder {
     ///     resumes the partial file of an earlier one with the same identifier. `nil`: the URL identifies the file.
     ///   - segments: The number of parts to fetch concurrently, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default its download fails.
-    ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
-    ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
+    ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
     ///     resumes where the last one ended.
@@ -67,8 +67,8 @@ extension RequestBuilder {
     ///     resumes the partial file of an earlier one with the same identifier. `nil`: the URL identifies the file.
     ///   - segments: The number of parts to fetch concurrently, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default its download fails.
-    ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
-    ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
+    ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
     ///     resumes where the last one ended.
@@ -108,8 +108,8 @@ extension RequestBuilder {
     ///     resumes the partial file of an earlier one with the same identifier. `nil`: the URL identifies the file.
     ///   - segments: The number of parts to fetch concurrently, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default its download fails.
-    ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
-    ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
+    ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
     ///     resumes where the last one ended.

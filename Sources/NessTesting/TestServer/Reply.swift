@@ -114,8 +114,8 @@ public struct Reply: Sendable {
         Reply(content: .full(status: status, headers: headers, body: Data()))
     }
 
-    /// A body with `Transfer-Encoding: chunked`. A server sends each piece as a chunk, in a separate send. A mock reports each piece as
-    /// an event. Empty pieces are left out.
+    /// A body with `Transfer-Encoding: chunked`. A server sends each chunk separately. A mock reports each chunk as an event. Empty chunks
+    /// are left out.
     ///
     /// Trailers crash URLSession on Linux. Send them only to other clients, or to a client in another process.
     /// - Parameters:

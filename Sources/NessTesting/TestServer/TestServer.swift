@@ -71,8 +71,8 @@ public final class TestServer: Sendable {
     /// - Parameters:
     ///   - port: The port, or 0 for a free port.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
-    ///   - clientAuthority: The authority that must have signed the client's certificate; `nil` if clients need none. Has no effect without
-    ///     `certificate`.
+    ///   - clientAuthority: The certificate authority that must have signed the client's certificate; `nil` if clients need none. Has no
+    ///     effect without `certificate`.
     ///   - maximumTLSVersion: The newest version of TLS that the server speaks; `nil` for the newest available.
     ///   - recordsRequests: True if `requests` keeps the received requests.
     ///   - handler: Responds to each request. Each call runs as a separate task, off the main thread.
@@ -90,8 +90,8 @@ public final class TestServer: Sendable {
     /// - Parameters:
     ///   - port: The port, or 0 for a free port.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
-    ///   - clientAuthority: The authority that must have signed the client's certificate; `nil` if clients need none. Has no effect without
-    ///     `certificate`.
+    ///   - clientAuthority: The certificate authority that must have signed the client's certificate; `nil` if clients need none. Has no
+    ///     effect without `certificate`.
     ///   - maximumTLSVersion: The newest version of TLS that the server speaks; `nil` for the newest available.
     ///   - recordsRequests: True if `requests` keeps the requests that `.receiveRequest` reads.
     ///   - script: Returns the steps for a connection. Runs on the connection's own thread as soon as the connection has been accepted.
