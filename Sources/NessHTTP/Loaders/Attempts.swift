@@ -11,7 +11,7 @@ extension Pipeline {
         return try await loaders.load(call.request, in: context) { [self] request, context in try await attempts(request, context) }
     }
 
-    /// Makes attempts until one succeeds or the retry control decides to stop. The caller's validators judge each attempt, and each starts
+    /// Makes attempts until one succeeds or the retry policy decides to stop. The caller's validators judge each attempt, and each starts
     /// from the request as the caller made it.
     @inline(never)
     func attempts(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {

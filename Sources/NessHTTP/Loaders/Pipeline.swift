@@ -13,7 +13,7 @@ final class Pipeline: Sendable {
 
     // The steps of an attempt.
     let ledger: RetryLedger
-    /// The manager's control, for requests that bring none.
+    /// The manager's retry policy, for requests that set none.
     let retryControl: (any RetryControl)?
     let environment: RequestPreparation
     /// Returns the manager, for authentications that send requests with it; `nil` if it has been released.

@@ -44,7 +44,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
         }
     }
 
-    /// A Boolean value that indicates whether sending a request twice has the effect of sending it once (RFC 9110, section 9.2.2).
+    /// A Boolean value that indicates whether repeating a request is harmless (RFC 9110, section 9.2.2).
     public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
 
     /// The method's name, with its invisible characters escaped.

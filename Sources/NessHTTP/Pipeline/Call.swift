@@ -209,7 +209,7 @@ final class Call: Sendable {
     /// Notes that the server said that it has not processed the request of an attempt.
     func noteRefusal(inAttempt number: Int) { state.withLock { if $0.attempt.firstAction == number { $0.attempt.firstAction = nil } } }
 
-    /// Keeps retry controls from deciding about the outcome of the last attempt.
+    /// Keeps retry policies from deciding about the outcome of the last attempt.
     func makeFinal() { state.withLock { $0.attempt.isFinal = true } }
 
     /// Notes that an `Authentication` handles a 401 of this request.

@@ -31,8 +31,8 @@ extension CallContext {
 
     /// Returns the error as the caller sees it.
     ///
-    /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a loader of the
-    /// application threw, or that belongs to another call, passes unchanged.
+    /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a custom loader
+    /// threw, or that belongs to another call, passes unchanged.
     /// - Parameter other: The request of a shared flight, whose errors become this caller's; `nil` for none.
     func explain(_ error: any Error, of other: HTTPRequest? = nil) -> any Error {
         switch error {

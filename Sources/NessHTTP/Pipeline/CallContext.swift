@@ -2,8 +2,8 @@ import Foundation
 
 /// A request on its way: the call that it belongs to, and what the steps above have added.
 ///
-/// The request is the caller's, or one that a loader of the application makes itself, such as a login. A step passes a changed copy to the
-/// steps below. The steps above keep the old one.
+/// The request is the caller's, or one that a custom loader makes itself, such as a login. A step passes a changed copy to the steps below.
+/// The steps above keep the old one.
 struct CallContext: Sendable {
     private struct Fields: Sendable {
         let call: Call
@@ -31,7 +31,7 @@ struct CallContext: Sendable {
     var validators: [any ResponseValidator] { isLoaderMade ? [] : call.validators }
     /// The transport of this call alone; `nil` for the manager's.
     var transport: (any Transport)? { call.options.additions?.transport }
-    /// True if a loader of the application made the request, on behalf of the call.
+    /// True if a custom loader made the request, on behalf of the call.
     var isLoaderMade: Bool { box.fields.isLoaderMade }
     /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.
     var requestID: Int { box.fields.requestID }
@@ -51,7 +51,7 @@ struct CallContext: Sendable {
         set { box.change { $0.cookies = newValue } }
     }
 
-    /// Returns the context of a request that replaces the caller's. Validators, sink and decoder of the caller apply to its response.
+    /// Returns the context of a request that replaces the caller's. The caller's validators, sink and decoder apply to its response.
     func replacing(by request: HTTPRequest) -> CallContext {
         var context = self
         context.box.change { $0.requestID = request.id }

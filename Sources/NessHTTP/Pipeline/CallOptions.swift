@@ -39,8 +39,8 @@ struct CallOptions: Sendable {
 typealias ErrorReader = @Sendable (HTTPResponse) -> (any Error)?
 
 extension CallOptions {
-    /// The options of a request that a loader of the application makes on behalf of the call, such as a login: the caller's validators,
-    /// sink, kind and retry control do not apply to it.
+    /// The options of a request that a custom loader makes on behalf of the call, such as a login: the caller's validators,
+    /// sink, kind and retry policy do not apply to it.
     var forLoaderMadeRequest: CallOptions {
         var options = CallOptions()
         options.environment = environment

@@ -1,13 +1,12 @@
 import Foundation
 
-/// Sends the request. Each call immediately sends a separate request, whether or not the caller keeps the promise.
+/// Methods that send the request. Each call immediately sends a separate request, even if the caller does not keep the promise.
 extension RequestBuilder {
-    /// Sends the request, and collects the whole response in memory.
+    /// Sends the request and keeps the whole response in memory.
     ///
     /// A response with any status is a result, unless a validator rejects it.
-    /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
-    ///   `.never` for none.
-    /// - Returns: A promise of the response. It fails with `NessError`, or with the error that a loader of the application threw.
+    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
+    /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
         DataPromise(makeCall(.data, retryControl), by: sender) { DataResult(message: $0) }
@@ -16,7 +15,7 @@ extension RequestBuilder {
     /// Sends the request and waits for its value: in the calling task, unless code of the application is awaited on the way, which may
     /// ignore the end of the call.
     /// - Parameters:
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's.
     ///   - parseError: Decodes the API's own errors; `nil` for the request's reader.
     ///   - make: Makes the value from the response.
     func awaited<Value: Sendable>(
@@ -44,8 +43,7 @@ extension RequestBuilder {
     /// Makes the call that this builder describes.
     /// - Parameters:
     ///   - kind: The kind of result.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     ///   - change: Adds the options that only this kind of request has.
     func makeCall(
         _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout CallOptions) -> Void = { _ in }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The decision about a further attempt.
+/// The decision about a retry.
 extension Pipeline {
-    /// Asks the control, and waits for the delay that it sets.
+    /// Calls the policy, and waits for the delay that it sets.
     /// - Returns: `nil` if another attempt follows; otherwise the outcome that is final.
     @inline(never)
     func waitForNextAttempt(after failure: Unaccepted, in context: CallContext) async throws -> Unaccepted? {
@@ -32,10 +32,10 @@ extension Pipeline {
         return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
     }
 
-    /// Returns the control that decides about an attempt.
+    /// Returns the policy that decides about an attempt.
     ///
-    /// A request's own control always applies, because the caller chose it for this request. The manager's control applies only if a retry
-    /// is safe: the request is idempotent, the server certainly has not seen it, or the server rejected it with a status that the control
+    /// A request's policy always applies, because the caller chose it for that request. The manager's policy applies only if a retry is
+    /// safe: the request is idempotent, the server certainly has not seen it, or the server rejected it with a status that the policy
     /// names.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
         if let control = context.options.retryControl { return control }
@@ -51,7 +51,7 @@ extension Pipeline {
 final class Unaccepted: Error {
     /// The error, or a response that suggests a retry.
     private let outcome: Result<HTTPResponse, any Error>
-    /// The attempt as retry controls see it; `nil` if another attempt cannot change the outcome.
+    /// The attempt as retry policies see it; `nil` if another attempt cannot change the outcome.
     let attempt: FailedAttempt?
 
     fileprivate init(_ outcome: Result<HTTPResponse, any Error>, _ attempt: FailedAttempt?) {
