@@ -181,3 +181,23 @@ public struct HeaderValidator: ResponseValidator {
         }
     }
 }
+
+extension HTTPResponse {
+    /// Throws `NessError.validation` if a validator rejects this response.
+    func judge(by validator: any ResponseValidator) throws {
+        // The response to a download that requested the file only if it changed. The validators of the download that saved the file have
+        // judged it.
+        if statusCode == 304, file != nil { return }
+        let reason: String
+        var cause: (any Error)?
+        switch validator.validate(for: self) {
+        case .valid: return
+        case .invalid: reason = "rejected by \(type(of: validator))"
+        case .invalidWithReason(let text): reason = text
+        case .invalidBecauseOf(let error): (reason, cause) = ("the response was rejected: \(error)", error)
+        }
+        var context = NessError.Context(request: request, response: self, reason: reason, underlying: cause)
+        context.isFinal = validator is any FinalValidator
+        throw NessError.validation(context)
+    }
+}

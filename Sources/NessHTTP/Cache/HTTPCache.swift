@@ -1,0 +1,236 @@
+import Foundation
+import NessLock
+import NessPromise
+
+/// A private HTTP cache (RFC 9111), in memory and optionally in a folder.
+///
+/// ```swift
+/// let ness = Ness { $0.cache = HTTPCache(memoryLimit: 10 << 20) }
+/// ```
+///
+/// **Stored responses.** The cache stores complete responses to GET, of data requests without a body. It never guesses a lifetime: a
+/// response is used without validation only for the time that its `max-age` or `Expires` allows. Failures are stored for that time as well,
+/// but a stored failure is never used for a retry. Redirects are not stored, nor statuses that concern the client or one request (401, 403,
+/// 407, 412, 429 and others). Without an explicit lifetime, a response with status 200, 203 or 204 and an `ETag` or `Last-Modified` is kept
+/// for validation. JSON and responses to requests with a credential are then not kept: see `validatesJSON`.
+///
+/// **Conditional requests.** A fresh response serves a request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span: with
+/// 304, 206 or the whole body. Without a fresh response the request goes to the server unchanged. `If-Match` and `If-Unmodified-Since`
+/// always go to the server.
+///
+/// **Response directives.** `Vary`, `no-store`, `must-understand`, `no-cache`, `must-revalidate`, and `stale-while-revalidate` and
+/// `stale-if-error` (RFC 5861) are obeyed. `private` responses may be stored; `s-maxage` is ignored, because it is for shared caches. The
+/// cache handles a 304 to its own validation: the caller sees the stored response. `HTTPResponse.source` indicates whether a response came
+/// from the cache, and whether it was stale. At most eight variants of a URL are stored for each credential.
+///
+/// **Request directives.** `Cache-Control` of a request may contain `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`,
+/// `stale-if-error` and `only-if-cached` (504 if no response is stored). A request with a method other than GET, HEAD, OPTIONS and TRACE
+/// removes the stored responses for its URL, unless the server rejects the request.
+///
+/// **Users.** Each user has separate responses, so no user sees another user's. Requests belong to one user if the `Authentication` gives
+/// them the same `userIdentifier`, or else if they carry the same credential. Client certificate, proxy and socket must be equal as well.
+/// With a `userIdentifier`, the responses stay available after the credential was renewed. If the credential cannot be renewed because the
+/// network is down, the cache serves the user's fresh responses, and stale ones that `stale-if-error` allows.
+///
+/// **Files.** Files are named by digests and contain header fields and body in plain form. Responses with a secret header field, such as
+/// `Set-Cookie`, stay in memory. A file that is incomplete, changed or foreign counts as missing. A response that cannot be written is not
+/// stored on disk. A file is not synced: a system crash may lose it, or restore an older or a removed one. Use a folder for one cache at a
+/// time.
+///
+/// `Ness.reset()` empties the cache, including its folder. Managers may share a cache; a reset of one manager empties it for all.
+public final class HTTPCache: Sendable {
+    private struct State: Sendable {
+        /// The most bytes in memory.
+        let memoryLimit: Int
+        /// The responses with each key, newest first.
+        var entries = CacheEntries<[CachedResponse]>()
+        var nextFetch = 0
+        /// The keys of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
+        var fetches: [Int: CacheKey] = [:]
+
+        /// Removes responses, and keeps the fetches that run for such keys from storing theirs.
+        mutating func forget(_ keys: [CacheKey], andFetches isForgotten: (CacheKey) -> Bool) {
+            for key in keys { entries.remove(key) }
+            fetches = fetches.filter { !isForgotten($0.value) }
+        }
+
+        /// Sets the responses with a key, unless its URL was invalidated since the fetch started.
+        mutating func set(_ key: CacheKey, _ responses: [CachedResponse], _ fetch: Int) {
+            guard fetches[fetch] != nil else { return }
+            // The oldest variants are left out if all together are too large.
+            var (responses, size) = (responses, responses.reduce(0) { $0 + $1.size })
+            while size > memoryLimit { size -= responses.popLast()?.size ?? size }
+            entries.remove(key)
+            if !responses.isEmpty { entries.insert(key, responses, size: size) }
+            _ = entries.evict(to: memoryLimit)
+        }
+    }
+
+    private let state: Lock<State>
+    /// The running flights of each manager that uses the cache.
+    private let sharers = Lock<[Sharer]>([])
+    private let folder: CacheFolder?
+    /// True if JSON that has a validator but no lifetime is stored.
+    let validatesJSON: Bool
+    let wallClock: @Sendable () -> Date
+    private let didStore: @Sendable () -> Void
+
+    /// Makes a cache in memory.
+    /// - Parameters:
+    ///   - memoryLimit: The largest size of the cache, in bytes. The least recently used response is removed first.
+    ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
+    ///     The cache then asks the server each time whether the response is still current.
+    public convenience init(memoryLimit: Int, validatesJSON: Bool = false) {
+        self.init(memoryLimit: memoryLimit, folder: nil, validatesJSON: validatesJSON, wallClock: { Date() })
+    }
+
+    /// Makes a cache in memory and on disk.
+    /// - Parameters:
+    ///   - memoryLimit: The largest size of the cache in memory, in bytes. The least recently used response is removed first.
+    ///   - folder: The folder of the cache's files. A missing folder is created, readable by this user only. Other files in it stay
+    ///     unchanged.
+    ///   - diskLimit: The largest size of the files, in bytes. The least recently used file is removed first.
+    ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
+    ///     The cache then asks the server each time whether the response is still current.
+    public convenience init(memoryLimit: Int, folder: URL, diskLimit: Int, validatesJSON: Bool = false) {
+        self.init(memoryLimit: memoryLimit, folder: (folder, diskLimit), validatesJSON: validatesJSON, wallClock: { Date() })
+    }
+
+    /// Makes a cache.
+    /// - Parameters:
+    ///   - memoryLimit: The largest size of the cache in memory, in bytes. The least recently used response is removed first.
+    ///   - folder: The folder of the cache's files, and the most bytes that they take.
+    ///   - validatesJSON: True to keep JSON that has a validator but no lifetime.
+    ///   - wallClock: Returns the time of day. Called once for each manager, whose clock counts from there.
+    ///   - didStore: Called after each stored response. Tests need it, because a background fetch has no other visible effect.
+    ///   - willAccess: Called before each access to the folder. Tests count them.
+    package init(
+        memoryLimit: Int, folder: (url: URL, limit: Int)?, validatesJSON: Bool = false, wallClock: @escaping @Sendable () -> Date,
+        didStore: @escaping @Sendable () -> Void = {}, willAccess: @escaping @Sendable (CacheFolder.Access) -> Void = { _ in }
+    ) {
+        state = Lock(State(memoryLimit: max(0, memoryLimit)))
+        self.folder = folder.map { CacheFolder($0.url, limit: max(0, $0.limit), willAccess: willAccess) }
+        self.validatesJSON = validatesJSON
+        self.wallClock = wallClock
+        self.didStore = didStore
+    }
+
+    /// The size of the cache in memory, in bytes: bodies, header fields, and 256 for each response.
+    package var memorySize: Int { state.withLock { $0.entries.size } }
+
+    /// The size of the cache's files, in bytes. 0 without a folder.
+    package func diskSize() async -> Int { await folder?.size() ?? 0 }
+
+    /// Removes every response, in memory and on disk. Responses that are being fetched at that time are not stored.
+    public func removeAll() async {
+        await remove { state in
+            state.entries = CacheEntries()
+            state.fetches = [:]
+        } fromFolder: {
+            await $0.removeAll()
+        }
+    }
+
+    /// Removes a user's responses, for example when the user signs out. The user's responses that are being fetched at that time are not
+    /// stored.
+    /// - Parameter user: The value of `Authentication.userIdentifier`.
+    public func removeAll(of user: String) async {
+        let user = ExactText(user)
+        if user.text.isEmpty { return }
+        await remove {
+            $0.forget($0.entries.keys.filter { $0.user == user }) { $0.user == user }
+        } fromFolder: {
+            await $0.removeAll(of: user)
+        }
+    }
+
+    /// Removes responses from memory and from the folder. From memory twice: meanwhile a request may have read a file that was still there.
+    private func remove(_ forget: @Sendable (inout State) -> Void, fromFolder remove: (CacheFolder) async -> Void) async {
+        state.withLock(forget)
+        guard let folder else { return }
+        await remove(folder)
+        state.withLock(forget)
+    }
+
+    // MARK: for the pipeline
+
+    /// Registers a fetch whose response may be stored. Returns the fetch's number.
+    func beginFetch(_ key: CacheKey) -> Int {
+        state.withLock { state in
+            state.nextFetch += 1
+            state.fetches[state.nextFetch] = key
+            return state.nextFetch
+        }
+    }
+
+    func endFetch(_ fetch: Int) { state.withLock { $0.fetches[fetch] = nil } }
+
+    var hasFolder: Bool { folder != nil }
+
+    /// Finds the stored responses for a request in memory.
+    func find(_ key: CacheKey, _ request: HTTPRequest) -> CacheMatch {
+        CacheMatch(among: state.withLock { $0.entries.use(key) } ?? [], for: request)
+    }
+
+    /// Finds the stored responses for a request on disk and in memory, and puts them into memory.
+    func findOnDisk(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int) async -> CacheMatch {
+        let read = await folder?.responses(key) ?? []
+        let all = state.withLock { state in
+            // A response in memory is the newer one, or was not written to disk.
+            let all = (state.entries.use(key) ?? []).reversed().reduce(read) { $0.adding($1) }
+            state.set(key, all, fetch)
+            return all
+        }
+        return CacheMatch(among: all, for: request)
+    }
+
+    /// Stores a response and replaces an older one, unless the target was invalidated since the fetch started. A secret response is not
+    /// written to disk, nor one whose file may stay.
+    func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, isSecret: Bool, isWritten: Bool) async {
+        state.withLock { $0.set(key, ($0.entries.use(key) ?? []).adding(response), fetch) }
+        if isSecret {
+            await folder?.remove(key)
+        } else if !isWritten {
+            await folder?.write(response, key) { [self] in isWanted(fetch) }
+        }
+        didStore()
+    }
+
+    /// Removes every response with a key.
+    func remove(_ key: CacheKey) async {
+        await remove {
+            $0.forget([key]) { $0.url == key.url }
+        } fromFolder: {
+            await $0.remove(key)
+        }
+    }
+
+    private struct Sharer: Sendable {
+        weak var manager: (any AnyObject & Sendable)?
+        let closeReads: @Sendable (_ target: ExactText) -> Void
+    }
+
+    /// Adds a manager. After a write of another manager, its reads join none that started before.
+    /// - Parameters:
+    ///   - manager: The object whose life counts. It is not retained.
+    ///   - closeReads: Closes the reads of a URL in flight to new callers. Must not retain the object.
+    func add(_ manager: any AnyObject & Sendable, _ closeReads: @escaping @Sendable (_ target: ExactText) -> Void) {
+        sharers.withLock { sharers in
+            sharers.removeAll { $0.manager == nil }
+            sharers.append(Sharer(manager: manager, closeReads: closeReads))
+        }
+    }
+
+    /// Removes every response to a target, for all credentials.
+    func invalidate(_ url: ExactText) async {
+        // A read of another manager that joined an older exchange would store its response afterwards.
+        for sharer in sharers.withLock({ $0 }) { sharer.closeReads(url) }
+        await remove {
+            $0.forget($0.entries.keys(of: url)) { $0.url == url }
+        } fromFolder: {
+            await $0.invalidate(url)
+        }
+    }
+
+    private func isWanted(_ fetch: Int) -> Bool { state.withLock { $0.fetches[fetch] != nil } }
+}

@@ -1,0 +1,99 @@
+import Foundation
+
+/// The credential of a request.
+extension Pipeline {
+    /// Renews a credential that the server rejected. If the renewal fails, the caller gets its error unchanged, and the request is not
+    /// retried: another attempt would renew again.
+    func renew(
+        _ authentication: any Authentication, after response: HTTPResponse, in context: CallContext
+    ) async throws -> Bool {
+        do {
+            return try await run(authentication, in: context) { try await authentication.renew(after: response) }
+        } catch {
+            context.call.makeFinal()
+            throw error
+        }
+    }
+
+    /// Returns the request with its credential. Every field that the authentication added is secret, regardless of its name: it must not go
+    /// to another origin, and the response is for this user only.
+    /// - Parameter isRenewed: True if the credential has just been renewed after a rejection.
+    func authenticate(
+        _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
+    ) async throws -> HTTPRequest {
+        let user = authentication.userIdentifier
+        var authenticated = try await run(authentication, isRenewed: isRenewed, in: context) {
+            try await authentication.authenticate(request)
+        }
+        let added = authenticated.headers.filter { !request.headers.fields.contains($0) }
+        // If the user changed meanwhile, the credential may be that of either.
+        if let user, authenticated[AuthenticatedUser.self] == nil, let other = authentication.userIdentifier, user.isExactly(other) {
+            authenticated[AuthenticatedUser.self] = AuthenticatedUser(name: user, fields: added)
+        }
+        guard !added.allSatisfy({ authenticated.secrets.containsHeader($0.name) }) else { return authenticated }
+        authenticated.secrets.insert(added.map(\.name))
+        authenticated.headers.secrets = authenticated.secrets
+        return authenticated
+    }
+
+    /// Runs a method of an authentication. Its errors tell that they come from there.
+    private func run<Value: Sendable>(
+        _ authentication: any Authentication, isRenewed: Bool = false, in context: CallContext,
+        _ method: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        // A loader above may have ignored that the request was dropped, and may run this in a task that was not canceled.
+        if context.call.hasEnded { throw CancellationError() }
+        let circumstances = circumstances(of: context.call, isRenewed: isRenewed)
+        let current = AuthenticationCircumstances.$current
+        do {
+            // At the deadline the cache may have a response for the user.
+            guard cache != nil, !context.isLoaderMade, authentication.userIdentifier != nil else {
+                return try await current.withValue(circumstances) { try await method() }
+            }
+            return try await context.call.untilDeadline { try await current.withValue(circumstances) { try await method() } }
+        } catch let error as NessError {
+            var context = error.context
+            context.isAuthenticationFailure = true
+            throw NessError(error.kind, context)
+        }
+    }
+
+    private func circumstances(of call: Call, isRenewed: Bool) -> AuthenticationCircumstances {
+        AuthenticationCircumstances(
+            clock: clock, waiting: waiting, isRenewed: isRenewed, manager: manager,
+            isOver: { [running] in call.hasEnded || running.refusal(of: call.options.epoch) != nil },
+            makeFinal: { call.makeFinal() }, register: { [running] in running.add($0, call.options.epoch) })
+    }
+
+    /// Returns the source of a request's credential; `nil` for none.
+    @inline(never)
+    func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {
+        // An `Authorization` field that the caller set stays.
+        if request.headers.contains(HeaderName.authorization) { return nil }
+        let environment = context.options.environment
+        switch context.options.authentication {
+        case .none: return nil
+        case .given(let authentication): return authentication
+        case .environment: return environment.authentication
+        case .inherited:
+            return environment.baseURL?.contains(request.url) == true ? environment.authentication : nil
+        }
+    }
+}
+
+extension Authentication {
+    func isRejection(_ response: HTTPResponse) -> Bool {
+        response.statusCode == 401 || (response.statusCode == 403 && refreshesOnForbidden)
+    }
+}
+
+extension HTTPResponse {
+    /// Returns true if the responding server has seen the request's credential. A redirect to another origin, or out of the base URL that
+    /// the credential is for, removes the credential, and a redirect back does not restore it.
+    func hasSeenCredential(of request: HTTPRequest, inside scope: URL?) -> Bool {
+        (history + [self]).allSatisfy { $0.url.hasSameOrigin(as: request.url) && scope?.contains($0.url) != false }
+    }
+
+    /// True if a server may have acted before it sent one of the redirects, so that the whole request must not be sent again.
+    var followsAction: Bool { history.contains { $0.mayFollowAction && !$0.request.isIdempotent } }
+}

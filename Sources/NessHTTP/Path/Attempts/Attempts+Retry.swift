@@ -1,0 +1,141 @@
+import Foundation
+
+/// The decision about a retry.
+extension Pipeline {
+    /// Calls the policy, and waits for the delay that it sets.
+    /// - Returns: `nil` if another attempt follows; otherwise the outcome that is final.
+    @inline(never)
+    func waitForNextAttempt(after failure: Unaccepted, in context: CallContext) async throws -> Unaccepted? {
+        guard let failed = failure.attempt else { return failure }
+        guard let delay = await delay(after: failed, in: context) else { return failure }
+        // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
+        if let end = context.call.deadlineEnd, clock.elapsed() + delay >= end { return failure }
+        guard ledger.takeRetry() else {
+            let reason = "the retry budget of the manager allows no other attempt now"
+            context.call.observation?.notify { $0.requestDidWarn(reason, about: failed.request) }
+            return failure.adding(reason)
+        }
+        context.call.observation?.notify { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
+        // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
+        if delay > .zero { try await context.call.sleep(delay) }
+        try Task.checkCancellation()
+        return nil
+    }
+
+    /// Returns the wait before the next attempt; `nil` if no other attempt follows.
+    private func delay(after failed: FailedAttempt, in context: CallContext) async -> Duration? {
+        guard let control = control(for: failed, in: context) else { return nil }
+        let decision = await control.shouldRetry(failed)
+        if decision == .noRetry || Task.isCancelled { return nil }
+        if failed.isRefused(by: control) { context.call.noteRefusal(inAttempt: failed.number) }
+        guard case .retryAfter(let seconds) = decision, seconds > 0 else { return .zero }
+        return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
+    }
+
+    /// Returns the policy that decides about an attempt.
+    ///
+    /// A request's policy always applies, because the caller chose it for that request. The manager's policy applies only if a retry is
+    /// safe: the request is idempotent, the server certainly has not seen it, or the server rejected it with a status that the policy
+    /// names.
+    private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
+        if let control = context.options.retryControl { return control }
+        guard let retryControl else { return nil }
+        return failed.request.isIdempotent || !failed.mayHaveReachedServer || failed.isRefused(by: retryControl) ? retryControl : nil
+    }
+
+    /// The control of a request, or else of the manager.
+    func control(of context: CallContext) -> (any RetryControl)? { context.options.retryControl ?? retryControl }
+}
+
+/// An attempt that did not succeed. It is a class to keep the frame of the waiting task small.
+final class Unaccepted: Error {
+    /// The error, or a response that suggests a retry.
+    private let outcome: Result<HTTPResponse, any Error>
+    /// The attempt as retry policies see it; `nil` if another attempt cannot change the outcome.
+    let attempt: FailedAttempt?
+
+    fileprivate init(_ outcome: Result<HTTPResponse, any Error>, _ attempt: FailedAttempt?) {
+        self.outcome = outcome
+        self.attempt = attempt
+    }
+
+    /// Returns the response, or throws the error.
+    /// - Parameter control: The control that decided, so that the error names the wait that the server requested; `nil` for none.
+    func result(asking control: (any RetryControl)?) throws -> HTTPResponse {
+        guard control != nil, let retryAfter = attempt?.retryAfter else { return try outcome.get() }
+        return try adding("the server asks to wait \(retryAfter) before another attempt").outcome.get()
+    }
+
+    /// Returns this outcome with a further reason in the text of its error.
+    func adding(_ reason: String) -> Unaccepted {
+        guard case .failure(let error as NessError) = outcome else { return self }
+        var context = error.context
+        context.reason += "; \(reason)"
+        return Unaccepted(.failure(NessError(error.kind, context)), attempt)
+    }
+}
+
+extension Pipeline {
+    /// Evaluates the outcome of an attempt with the caller's validators.
+    @inline(never)
+    func evaluated(
+        _ outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest, in context: CallContext, since start: Duration
+    ) -> Result<HTTPResponse, Unaccepted> {
+        var outcome = outcome
+        let response: HTTPResponse?
+        switch outcome {
+        case .success(let value):
+            context.call.observation?.notify { $0.requestDidReceive(value, to: request) }
+            response = value
+            do {
+                // A stream was judged by its head, before its body was passed on.
+                if context.options.sink?.isRestartable != false {
+                    for validator in context.validators { try value.judge(by: validator) }
+                }
+                if !value.suggestsRetry { return .success(value) }
+            } catch {
+                outcome = .failure(context.explain(error))
+            }
+        case .failure(let error):
+            let explained = context.explain(error)
+            response = (explained as? NessError)?.response
+            outcome = .failure(explained)
+        }
+        var attempt = FailedAttempt(request, in: context, outcome, response, since: start)
+        attempt?.retryAfter = response?.retryAfter
+        return .failure(Unaccepted(outcome, attempt))
+    }
+}
+
+extension FailedAttempt {
+    /// The attempt as a failure; `nil` if it succeeded, or if another attempt cannot change the outcome.
+    fileprivate init?(
+        _ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, _ response: HTTPResponse?,
+        since start: Duration
+    ) {
+        let call = context.call
+        switch outcome {
+        case .success(let response):
+            guard request.body?.isSpent != true else { return nil }
+            self.init(request: request, response: response, number: context.attempt, elapsed: call.clock.elapsed() - start)
+        case .failure(let error):
+            let failure = error as? NessError
+            // Another attempt cannot change these outcomes, or was ruled out by the caller.
+            if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError {
+                return nil
+            }
+            let mayRepeat = context.options.sink?.isRestartable != false && request.body?.isSpent != true
+            if !mayRepeat || call.facts.isFinal || failure?.context.isFinal == true { return nil }
+            // The authentication has handled the 401, or has given up on it.
+            if failure?.kind == .validation, response?.statusCode == 401, call.facts.isAuthenticated { return nil }
+            self.init(
+                request: request, response: response, error: error, number: context.attempt, elapsed: call.clock.elapsed() - start,
+                mayHaveReachedServer: call.mayHaveActed || failure?.mayHaveReachedServer ?? true)
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// True for a status after which another attempt may succeed.
+    fileprivate var suggestsRetry: Bool { statusCode == 408 || statusCode == 429 || statusCode >= 500 }
+}

@@ -1,0 +1,261 @@
+import NessLock
+import NessPromise
+
+/// The requests and the refreshes of a manager that are in flight: to end them, and to wait until their work has ended.
+final class RunningRequests: Sendable {
+    fileprivate struct State: Sendable {
+        var nextID = 0
+        var running: [Int: (call: Call, isOfRefresh: Bool)] = [:]
+        /// The refreshes of credentials, with their epochs. Only a reset or a shutdown ends them.
+        var refreshes: [Int: (refresh: RunningRefresh, epoch: Int)] = [:]
+        /// The number of resets and shutdowns so far. A request that was made before the last of them may no longer send.
+        var epoch = 0
+        /// The exchanges and downloads that a reset has to wait for.
+        var work: Set<Int> = []
+        var isResetting = false
+        var shutdown = Shutdown.none
+        /// The callers of `shutDown`, which wait until no request runs.
+        var untilEmpty = WaiterQueue<Waiter>()
+        /// The reset or shutdown that waits until no work is left.
+        var untilIdle = WaiterQueue<Waiter>()
+        /// The callers of `reset`, which wait for its end.
+        var untilReset = WaiterQueue<Waiter>()
+
+        /// Takes the callers of `shutDown` if nothing runs.
+        mutating func takeUntilEmpty() -> [Waiter] { running.isEmpty && refreshes.isEmpty ? untilEmpty.takeAll() : [] }
+
+        mutating func beginWork() -> Int {
+            nextID += 1
+            work.insert(nextID)
+            return nextID
+        }
+    }
+
+    fileprivate enum Shutdown: Sendable {
+        case none
+        /// Running requests may end. A new request may start only on their behalf, such as the request of a credential refresh.
+        case ending
+        /// No request may start or send.
+        case over
+    }
+
+    fileprivate let state = Lock(State())
+
+    /// Registers a call.
+    /// - Returns: The identifier for `remove(_:)`.
+    func add(_ call: Call) -> Int {
+        let isOfRefresh = HandlerScope.current != nil && !RunningRefresh.surrounding.isEmpty
+        return state.withLock { state in
+            state.nextID += 1
+            state.running[state.nextID] = (call, isOfRefresh)
+            return state.nextID
+        }
+    }
+
+    /// Registers a refresh.
+    /// - Parameter epoch: The epoch of the request that causes it.
+    /// - Returns: The closure that removes the refresh; `nil` if it must not run, because the request is from before a reset.
+    func add(_ refresh: RunningRefresh, _ epoch: Int?) -> (@Sendable () -> Void)? {
+        let id: Int? = state.withLock { state in
+            guard let epoch, !state.isResetting, state.epoch == epoch else { return nil }
+            state.nextID += 1
+            state.refreshes[state.nextID] = (refresh, epoch)
+            return state.nextID
+        }
+        guard let id else { return nil }
+        return { [self] in remove(refresh: id) }
+    }
+
+    private func remove(refresh id: Int) {
+        let (_, waiters): (RunningRefresh?, [Waiter]) = state.withLock { state in
+            let removed = state.refreshes.removeValue(forKey: id)
+            return (removed?.refresh, state.takeUntilEmpty())
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Removes a call that has ended.
+    func remove(_ id: Int) {
+        // The call is released outside the lock.
+        let (_, waiters): (Call?, [Waiter]) = state.withLock { state in
+            let removed = state.running.removeValue(forKey: id)
+            return (removed?.call, state.takeUntilEmpty())
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Drops the requests that are in flight, or those of a group. A request that a refresh has made belongs to the refresh, and is only
+    /// dropped with its group.
+    func dropAll(in group: String?) {
+        drop { call, isOfRefresh in group.map { call.options.groups.contains($0) } ?? !isOfRefresh }
+    }
+
+    private func drop(where isChosen: (Call, _ isOfRefresh: Bool) -> Bool) {
+        let chosen = state.withLock { $0.running.values.filter(isChosen).map(\.call) }
+        for call in chosen { call.drop() }
+    }
+
+    /// Ends the refreshes and drops the requests from before an epoch.
+    private func endAll(before epoch: Int) {
+        // The refreshes first: the error of a request that is dropped must not become the error of its refresh.
+        let refreshes = state.withLock { $0.refreshes.values.filter { $0.epoch < epoch }.map(\.refresh) }
+        for refresh in refreshes { refresh.end(with: .failure(RunningRefresh.Abandoned())) }
+        drop { call, _ in call.options.epoch.map { $0 < epoch } ?? true }
+    }
+
+    /// The epoch of a request that is made now. `nil` if none may be made, because the manager was shut down.
+    var epoch: Int? {
+        state.withLock { state in
+            switch state.shutdown {
+            case .ending where !HandlerScope.isInside, .over: nil
+            case .none, .ending: state.epoch
+            }
+        }
+    }
+
+    /// Returns the reason why a request may not start; `nil` if it may. A request may start if no reset runs, and if neither a reset nor
+    /// the end of a shutdown came after the request was made.
+    /// - Parameter epoch: The epoch in which the request was made.
+    func refusal(of epoch: Int?) -> String? {
+        state.withLock { state in
+            if !state.isResetting, state.epoch == epoch { return nil }
+            return state.shutdown == .none ? "the manager is being reset" : "the manager was shut down"
+        }
+    }
+
+    // MARK: work
+
+    /// Runs an operation that may send bytes. A reset waits for its end.
+    /// - Parameter epoch: The epoch of the request.
+    /// - Throws: `CancellationError` if the request is from before a reset; the operation's error.
+    func work<Value: Sendable>(_ epoch: Int?, _ operation: @Sendable () async throws -> Value) async throws -> Value {
+        let id = try beginWork(epoch)
+        defer { endWork(id) }
+        return try await HandlerScope.with(InFlightWork(running: self, id: id), operation)
+    }
+
+    /// Starts work that awaits no code of the application. A request that started before a reset sends nothing after it.
+    /// - Parameter epoch: The epoch of the request.
+    /// - Returns: The identifier for `endWork(_:)`.
+    /// - Throws: `CancellationError` if the request is from before a reset.
+    func beginWork(_ epoch: Int?) throws -> Int {
+        let id: Int? = state.withLock { $0.epoch == epoch ? $0.beginWork() : nil }
+        guard let id else { throw CancellationError() }
+        return id
+    }
+
+    /// Ends work. A reset that waited for it continues.
+    func endWork(_ id: Int) {
+        let waiters = state.withLock { state in
+            state.work.remove(id)
+            return state.work.isEmpty ? state.untilIdle.takeAll() : []
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    fileprivate func isAtWork(_ id: Int) -> Bool { state.withLock { $0.work.contains(id) } }
+
+    // MARK: reset
+
+    /// Drops every request, waits until all work has ended, and runs a closure before requests are admitted again. If a reset runs already,
+    /// waits for the end of that one.
+    ///
+    /// The reset runs in a separate task, because a loader or a transport may await it inside the work that the reset waits for. Such a
+    /// caller does not wait for the end: the reset and the caller would wait for each other.
+    /// - Parameter forget: Clears the state that the pipeline keeps between requests.
+    func reset(_ forget: @escaping @Sendable () async -> Void) async {
+        let surrounding = HandlerScope.surrounding(InFlightWork.self)
+        let isInside = surrounding.contains { $0.running === self }
+        let (isFirst, epoch, waiter): (Bool, Int, Waiter?) = state.withLock { state in
+            let isFirst = !state.isResetting
+            if isFirst {
+                state.isResetting = true
+                state.epoch += 1
+            }
+            if isInside { return (isFirst, state.epoch, nil) }
+            let waiter = state.untilReset.join { id in
+                // Cancellation ends the wait only inside the work of another manager. Two managers whose exchanges reset each other would
+                // otherwise wait for each other. Any other caller waits until no request from before the reset can send.
+                surrounding.isEmpty ? Waiter() : Waiter { [self] in abandonReset(id) }
+            }
+            return (isFirst, state.epoch, waiter)
+        }
+        // A second caller drops them as well: the first one may not have reached this caller's request yet. But it must not drop a request
+        // that was made after the first reset had ended.
+        endAll(before: epoch)
+        if isFirst { Task { await run(forget) } }
+        try? await waiter?.wait()
+    }
+
+    private func run(_ forget: @escaping @Sendable () async -> Void) async {
+        await waitUntilIdle()
+        // The closure runs as work, so that a loader whose own `reset()` awaits this reset is recognized and does not wait for itself.
+        try? await work(state.withLock { $0.epoch }) { await forget() }
+        let waiters = state.withLock { state in
+            // Both in one step. A caller between two steps would wait for a reset that has ended, or be resumed before its own reset has
+            // dropped anything.
+            state.isResetting = false
+            return state.untilReset.takeAll()
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    fileprivate func waitUntilIdle() async {
+        let waiter: Waiter? = state.withLock { state in
+            state.work.isEmpty ? nil : state.untilIdle.join { _ in Waiter() }
+        }
+        try? await waiter?.wait()
+    }
+
+    private func abandonReset(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilReset.leave(id) } }
+}
+
+// MARK: shutdown
+
+extension RunningRequests {
+    /// Admits no more requests, lets the running ones end within a time limit, drops the rest, and waits until all work has ended.
+    /// - Parameters:
+    ///   - limit: The time limit.
+    ///   - clock: The manager's clock.
+    ///   - end: Runs when all work has ended.
+    func shutDown(within limit: Duration, _ clock: PipelineClock, _ end: @escaping @Sendable () async -> Void) async {
+        state.withLock { if $0.shutdown == .none { $0.shutdown = .ending } }
+        if HandlerScope.surrounding(InFlightWork.self).contains(where: { $0.running === self }) {
+            // The shutdown waits for the work that this caller belongs to. The rest runs in a detached task, which belongs to no work.
+            Task.detached { [self] in await finish(within: limit, clock, end) }
+        } else {
+            await finish(within: limit, clock, end)
+        }
+    }
+
+    private func leaveUntilEmpty(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilEmpty.leave(id) } }
+
+    private func finish(within limit: Duration, _ clock: PipelineClock, _ end: @Sendable () async -> Void) async {
+        let waiter: Waiter? = state.withLock { state in
+            if state.running.isEmpty, state.refreshes.isEmpty { return nil }
+            return state.untilEmpty.join { id in Waiter { [self] in leaveUntilEmpty(id) } }
+        }
+        if let waiter {
+            let cancel = clock.startTimer(after: limit) { waiter.cancel() }
+            try? await waiter.wait()
+            cancel()
+        }
+        let epoch = state.withLock { state in
+            state.shutdown = .over
+            // Requests that were admitted before can no longer send.
+            state.epoch += 1
+            return state.epoch
+        }
+        endAll(before: epoch)
+        await waitUntilIdle()
+        await end()
+    }
+}
+
+/// The exchange or download in which the calling code runs, or from which its task was started.
+private struct InFlightWork: ScopeMember {
+    let running: RunningRequests
+    let id: Int
+
+    var isLive: Bool { running.isAtWork(id) }
+}

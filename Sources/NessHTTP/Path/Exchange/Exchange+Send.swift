@@ -1,0 +1,119 @@
+import Foundation
+
+/// One request and its response on the wire: the third of the three functions that a request goes through.
+extension Pipeline {
+    /// Checks a request, waits for its slots, and sends it.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - flight: The flight.
+    ///   - sink: Takes the response's body as it arrives; `nil` to collect it in memory.
+    ///   - bytesBefore: The number of bytes in the bodies of the redirects that led to the request.
+    @inline(never)
+    func exchange(
+        _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int
+    ) async throws -> HTTPResponse {
+        let request = try checked(request, for: flight)
+        let exchange = Exchange(
+            flight, sink: sink, bytesBefore: bytesBefore, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total,
+            clock)
+        defer { exchange.finish() }
+        try flight.add(exchange)
+        if !request[BypassesThrottle.self] {
+            let (lane, waiter) = hosts.enter(request.origin)
+            if let waiter { try await wait(waiter, .hostQueue, exchange) }
+            exchange.occupy(host: lane)
+            if let (lane, waiter) = total?.enter(0) {
+                if let waiter { try await wait(waiter, .hostQueue, exchange) }
+                exchange.occupy(total: lane)
+            }
+        }
+        // Last, so that requests whose tokens came while they waited for a slot do not start together.
+        if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, exchange) }
+        do {
+            if let sink { try await sink.willSend() }
+            try begin(exchange, request)
+            let context = flight.context
+            // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's slot stays
+            // occupied, until that code has ended.
+            let isOurs = loaders(at: .exchange, context).isEmpty && wire.isStoppable(request, in: context)
+            // Without code of the application, none can await a reset below, which would have to know this work.
+            let work = isOurs ? try running.beginWork(context.options.epoch) : nil
+            defer { if let work { running.endWork(work) } }
+            var isRepeated = false
+            while true {
+                let response =
+                    isOurs
+                    ? try await wire.send(request, exchange, in: context) : try await sendThroughApplication(request, exchange)
+                guard response.isStaleTimeout(of: request), !isRepeated else {
+                    exchange.reportToBreaker(response.statusCode >= 500 ? .failed : .worked)
+                    return response
+                }
+                isRepeated = true
+                try exchange.beginAgain()
+            }
+        } catch {
+            throw exchange.explain(error)
+        }
+    }
+
+    @inline(never)
+    private func wait(_ waiter: Waiter, _ line: WaitingLine, _ exchange: Exchange) async throws {
+        let wait = { [waiting] in try await waiting.during(line) { try await exchange.wait(for: waiter) } }
+        if let sink = exchange.sink { try await sink.during(wait: wait) } else { try await wait() }
+    }
+
+    // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise
+    // have room for their variables.
+    @inline(never)
+    private func checked(_ request: HTTPRequest, for flight: Flight) throws -> HTTPRequest {
+        let request = try OutgoingCheck.checked(request.withOneCookieField)
+        // Before the queues, so that no request waits for a host with an open breaker.
+        try breaker?.check(request.origin) { flight.context.error(.circuitOpen, $0) }
+        return request
+    }
+
+    @inline(never)
+    private func begin(_ exchange: Exchange, _ request: HTTPRequest) throws {
+        // A request that was dropped before this point must not reach the transport.
+        try Task.checkCancellation()
+        try exchange.begin(breaker?.enter(request.origin) { exchange.flight.context.error(.circuitOpen, $0) })
+    }
+
+    @inline(never)
+    private func sendThroughApplication(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
+        guard exchange.flight.context.options.download != nil else {
+            try exchange.beginApplicationCode()
+            return try await sendAsWork(request, exchange)
+        }
+        // After the timeout of a range the download continues: it closes its file, and may fetch the range again.
+        return try await AbandonableWork.run(stoppedBy: exchange.onStop) { [self] in
+            guard exchange.occupySlot() else { throw CancellationError() }
+            defer { exchange.releaseSlot() }
+            return try await sendAsWork(request, exchange)
+        }
+    }
+
+    @inline(never)
+    private func sendAsWork(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
+        let context = exchange.flight.context
+        return try await running.work(context.options.epoch) {
+            let loaders = loaders(at: .exchange, context)
+            if loaders.isEmpty { return try await wire.send(request, exchange, in: context) }
+            return try await loaders.load(request, in: context) { [self] request, context in
+                // What a loader has changed is checked like any other request.
+                try await wire.send(OutgoingCheck.checked(request.withOneCookieField), exchange, in: context)
+            }
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// True for a 408 that the server sent to an idle connection before it saw the request.
+    ///
+    /// A server that closes an idle connection may send a 408 first. If the client sends its next request on that connection before it sees
+    /// the close, it takes the 408 for the response. RFC 9110, section 15.5.9, lets a client repeat an idempotent request.
+    fileprivate func isStaleTimeout(of request: HTTPRequest) -> Bool {
+        statusCode == 408 && request.isIdempotent && request.body?.isSpent != true
+            && headers[HeaderName.connection]?.equalsIgnoringCase("close") == true
+    }
+}

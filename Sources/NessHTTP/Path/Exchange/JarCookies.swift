@@ -1,0 +1,43 @@
+import NessLock
+
+/// Distinguishes a jar's part of a request's `Cookie` field from the caller's own part.
+final class JarCookies: Sendable {
+    /// The values that the jar has written into the field of the request and its redirects, each with the caller's part of it: `nil` once a
+    /// redirect to another origin has removed that part.
+    private let written = Lock<[ExactText: ExactText?]>([:])
+
+    /// Returns the request with the cookies that the jar has for its URL. They replace the cookies that the jar wrote earlier: for another
+    /// URL, or before a response set new ones.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - field: Takes the caller's part of the field, and returns the whole field; `nil` for no field.
+    @inline(never)
+    func set(in request: HTTPRequest, _ field: (_ callersField: String?) -> String?) -> HTTPRequest {
+        let present = request.headers[HeaderName.cookie]
+        let callersField = present.flatMap { present in written.withLock { $0[ExactText(present)] ?? ExactText(present) } }
+        let sent = field(callersField?.text).map { ExactText($0) }
+        if let sent {
+            written.withLock { written in
+                // The same value with and without a part of the caller's: the part must not reach another origin.
+                let isAmbiguous = written[sent].map { $0 != callersField } ?? false
+                written[sent] = .some(isAmbiguous ? nil : callersField)
+            }
+        }
+        if sent == present.map({ ExactText($0) }) { return request }
+        var request = request
+        request.headers[HeaderName.cookie] = sent?.text
+        return request
+    }
+}
+
+extension CookieJar {
+    /// Adds the jar's cookies to a request. This happens above the cache and the sharing of exchanges, because they must not give one user
+    /// another user's response.
+    @inline(never)
+    func add(to request: inout HTTPRequest, in context: inout CallContext) {
+        if request[BypassesCookies.self] { return }
+        let cookies = JarCookies()
+        request = cookies.set(in: request) { header(for: request.url, besides: $0) }
+        context.cookies = cookies
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+
+/// The steps that every request of a manager takes, and the state that the requests share.
+///
+/// A request goes through three functions, a file each: `attempts`, `redirects` and `exchange`. What does not have to wait is a synchronous step
+/// that they call. What neither the configuration nor the request uses is `nil` or empty, and costs a request nothing.
+final class Pipeline: Sendable {
+    let clock: PipelineClock
+    let running: RunningRequests
+    let waiting: WaitingRequests
+    /// The application's loaders.
+    let loaders: PlacedLoaders
+
+    // The steps of an attempt.
+    let ledger: RetryLedger
+    /// The manager's retry policy, for requests that set none.
+    let retryControl: (any RetryControl)?
+    let environment: RequestPreparation
+    /// Returns the manager, for authentications that send requests with it; `nil` if it has been released.
+    let manager: @Sendable () -> (any AnyObject & Sendable)?
+    let jar: CookieJar?
+    let cache: Cache?
+    let coalesce: Coalesce
+
+    // The steps of an exchange.
+    let breaker: CircuitBreaker?
+    let throttle: Throttle?
+    let hosts: Limiter<ParsedURL.Origin>
+    let total: Limiter<Int>?
+    let wire: Wire
+
+    /// Makes the pipeline of a manager.
+    /// - Parameters:
+    ///   - configuration: The manager's configuration.
+    ///   - clock: The clock of every wait and timeout.
+    ///   - environment: Adds the manager's common settings to each request.
+    ///   - running: The registry of the requests in flight.
+    ///   - waiting: The numbers of waiting requests.
+    ///   - manager: Returns the manager; `nil` if it has been released.
+    ///   - duplicatedHandler: Returns the manager's current handler.
+    init(
+        _ configuration: PipelineConfiguration, clock: PipelineClock, environment: RequestPreparation, running: RunningRequests,
+        waiting: WaitingRequests, manager: @escaping @Sendable () -> (any AnyObject & Sendable)?,
+        duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
+    ) {
+        self.clock = clock
+        self.running = running
+        self.waiting = waiting
+        self.environment = environment
+        self.manager = manager
+        loaders = configuration.loaders
+        ledger = RetryLedger(configuration.retryBudget, clock)
+        retryControl = configuration.retryControl
+        jar = configuration.cookies
+        cache = configuration.cache.map { Cache($0, clock: clock) }
+        coalesce = Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
+        configuration.cache?.add(coalesce) { [weak coalesce] in coalesce?.closeReads(of: $0) }
+        breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
+        throttle = configuration.throttle.flatMap { Throttle($0, clock: clock) }
+        hosts = Limiter(limit: configuration.maximumConnectionsPerHost)
+        total = configuration.maximumConcurrentRequests.map { Limiter(limit: $0) }
+        wire = configuration.wire
+    }
+
+    /// Discards the state that the steps and loaders keep between requests.
+    func reset() async {
+        for loader in loaders.all { await loader.reset() }
+        ledger.reset()
+        jar?.removeAll()
+        await cache?.reset()
+        coalesce.reset()
+        breaker?.reset()
+        throttle?.reset()
+    }
+
+    /// True if an attempt awaits code of the application, which may ignore a cancellation, beside what a flight runs in its own task.
+    var awaitsApplication: Bool { loaders.areAboveSharing || retryControl != nil }
+
+    /// Returns the loaders of the manager and of the request at one place.
+    @inline(__always)
+    func loaders(at place: LoaderPlace, _ context: CallContext) -> [any HTTPLoader] {
+        guard let additions = context.call.options.additions else { return loaders[place] }
+        return loaders[place] + additions.loaders[place]
+    }
+}
+
+/// The part of a manager's configuration that its pipeline uses.
+struct PipelineConfiguration: Sendable {
+    var loaders: PlacedLoaders
+    var retryBudget: RetryBudget
+    var retryControl: (any RetryControl)?
+    var cookies: CookieJar?
+    var cache: HTTPCache?
+    var headersIgnoredInDuplicates: [String]
+    var circuitBreaker: CircuitBreakerLimit?
+    var throttle: ThrottleLimit?
+    var maximumConnectionsPerHost: Int
+    var maximumConcurrentRequests: Int?
+    var wire: Wire
+}
