@@ -1,12 +1,15 @@
 extension RefreshableAuthentication {
-    /// Makes an authentication that renews its credential with requests of the manager, when the server rejects it, or ahead of time.
+    /// Makes an authentication that renews its credential with requests of the manager, after the server has rejected it or ahead of time.
     ///
     /// ```swift
-    /// let authentication = RefreshableAuthentication(credential: token, isStale: { $0.expiry < .now }) { token in
+    /// let authentication = RefreshableAuthentication(
+    ///     credential: token, isStale: { $0.expiry < .now }
+    /// ) { token in
     ///     ["Authorization": "Bearer \(token.access)"]
     /// } renew: { stale, ness in
-    ///     try await ness.httpRequest(.post, withUrl: "token").set(form: ["refresh_token": stale.refresh])
-    ///         .dataRequest(decoding: Token.self).value
+    ///     try await ness.post("token")
+    ///         .set(form: ["refresh_token": stale.refresh])
+    ///         .decoded(as: Token.self)
     /// }
     /// let ness = Ness {
     ///     $0.baseURL = URL(string: "https://api.example.com/v1/")
@@ -15,7 +18,7 @@ extension RefreshableAuthentication {
     /// ```
     ///
     /// While no user is logged in, the credential can be an empty one that is always stale: `renew` then asks the user. A login that sets
-    /// `credential` meanwhile ends that refresh, and all waiting requests go out with the new credential.
+    /// `credential` meanwhile ends that refresh, and all waiting requests are sent with the new credential.
     /// - Parameters:
     ///   - credential: The first credential.
     ///   - userIdentifier: Returns a stable name of a credential's user: see `Authentication.userIdentifier`. Runs off the main thread,
@@ -26,9 +29,9 @@ extension RefreshableAuthentication {
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, in addition to a 401.
     ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
     ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
-    ///   - clock: The clock that measures `timeout`; `nil` for that of the manager whose request starts the refresh.
+    ///   - clock: The clock that measures `timeout`; `nil` for the clock of the manager whose request starts the refresh.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
-    ///   - renew: Gets a new credential from the stale one. The manager is that of the first waiting request. Its requests carry no
+    ///   - renew: Obtains a new credential from the stale one. The manager is that of the first waiting request. Its requests carry no
     ///     credential: see `Ness.withoutAuthentication()`. Runs off the main thread. Two refreshes never run at the same time, unless the
     ///     closure continues after its cancellation.
     public convenience init(

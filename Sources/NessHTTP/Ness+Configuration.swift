@@ -1,40 +1,40 @@
 import Foundation
 
 extension Ness {
-    /// The settings that all requests of a manager have in common.
+    /// The settings that all requests of a manager share.
     public struct Configuration: Sendable {
         /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end.
         public var baseURL: URL?
         /// Header fields for every request that does not set them itself.
         public var defaultHeaders: HTTPHeaders = [:] { didSet { defaultHeaders.secrets = secrets } }
-        /// The longest time without a byte, for requests that set no timeout.
+        /// The longest time without a byte in either direction, for requests that set no timeout.
         public var timeout = HTTPRequest.defaultTimeout
         /// The longest time for a whole request, for requests that set no deadline. `nil` for no limit.
         public var deadline: Duration?
-        /// The most bytes of a response's body, after decompression, together with the bodies of the redirects that led to it. `nil` for no
-        /// limit. It also applies to streams, and to the whole file of a download. A longer body fails with `NessError.responseTooLarge`,
-        /// and a negative limit with `invalidRequest`.
+        /// The largest size of a response's body, in bytes after decompression, together with the bodies of the redirects that led to it.
+        /// `nil` for no limit. It also applies to streams, and to the whole file of a download. A longer body fails with
+        /// `NessError.responseTooLarge`, and a negative limit with `invalidRequest`.
         public var maximumResponseBytes: Int?
-        /// The number of concurrent exchanges with each origin. Other requests wait, first in, first out. The initial value is at least
-        /// one: see `Ness.maximumConnectionsPerHost`.
+        /// The largest number of concurrent exchanges with each origin. Other requests wait, first in, first out. The initial value is at
+        /// least one: see `Ness.maximumConnectionsPerHost`.
         public var maximumConnectionsPerHost = 6
-        /// The number of concurrent exchanges with all hosts together, at least one. Other requests wait, first in, first out. `nil` for no
-        /// such limit.
+        /// The largest number of concurrent exchanges with all hosts together, at least one. Other requests wait, first in, first out.
+        /// `nil` for no such limit.
         public var maximumConcurrentRequests: Int?
         /// The redirect policy of requests that set none. A redirect with 307 or 308 takes the method and the body to another origin.
         public var redirects = RedirectPolicy.follow()
         /// A Boolean value that indicates whether a redirect may lead from https to http.
         public var allowsInsecureRedirects = false
-        /// The retry policy of requests that have no policy themselves. `nil` for one attempt. It applies only if a retry is safe: the
-        /// request is idempotent, the server certainly has not seen it, or the status is one of the policy's `repeatsRefused`.
+        /// The retry policy of requests that set none. `nil` for no retries. It applies only when a retry is safe: the request is
+        /// idempotent, it certainly never reached the server, or the status is one of the policy's `repeatsRefused`.
         public var retryControl: (any RetryControl)?
-        /// The limit for the proportion of retries among all requests.
+        /// The limit on the share of retries among all requests. It prevents retry storms during an outage.
         public var retryBudget = RetryBudget()
-        /// The handler that decides about equal requests. `nil` merges equal GET, HEAD and OPTIONS requests.
+        /// The handler that decides about a request that equals one in flight. `nil` coalesces GET, HEAD and OPTIONS requests.
         public var duplicatedHandler: (any DuplicatedHandler)?
         /// Names of header fields that are ignored when requests are compared, such as a trace identifier.
         public var headersIgnoredInDuplicates: [String] = []
-        /// Adds credentials to requests inside `baseURL`, and to requests that ask for them.
+        /// The authentication, which adds credentials to requests under `baseURL`, and to those with `RequestBuilder.authenticate(with:)`.
         public var authentication: (any Authentication)?
         /// The cache that stores responses and serves later requests. `nil` for no cache.
         public var cache: HTTPCache?
@@ -52,9 +52,9 @@ extension Ness {
         /// word as `api`, `access`, `auth` or `private`. A name that describes a secret, such as `token_type` or `password_length`, is not
         /// secret. In queries and forms, the names `code` and `key` are secret as well, because they carry OAuth codes and API keys.
         ///
-        /// A value that a request sent under a secret name is also hidden wherever a string about the request repeats it. That needs at
-        /// least 6 bytes, because a shorter value occurs in other words. Text that is neither JSON nor a form is not shown if it contains a
-        /// secret name.
+        /// A value that a request sent under a secret name is hidden wherever a string about the request repeats it. A value shorter than 6
+        /// bytes is not, because it occurs in other words. Text that is neither JSON nor a form is hidden entirely if it mentions a secret
+        /// name.
         public var secretNames: [String] = [] { didSet { defaultHeaders.secrets = secrets } }
         /// Names of header fields and parameters that are not secret, even if their words say so. A name in both lists is secret.
         /// `Authorization`, `Proxy-Authorization`, `Cookie` and `Set-Cookie` stay secret as header fields.
@@ -67,8 +67,8 @@ extension Ness {
         /// A Boolean value that indicates whether `dataRequest(decoding:)` rejects a response whose Content-Type is not JSON, for requests
         /// that do not set this.
         public var checksContentType = true
-        /// The type of the API's errors, for requests that set none. It is decoded from a response that is rejected for its status, and
-        /// becomes the `underlying` of the error. `nil` for no such type. `APIProblem.self` reads RFC 9457.
+        /// The type of the API's errors, for requests that set none. Ness decodes it from a response that is rejected for its status. The
+        /// value becomes the `underlying` of the error. `nil` for no such type. `APIProblem.self` reads RFC 9457.
         public var decodingErrors: (any DecodableError.Type)?
         /// The application's loaders. They run in this order for every attempt, after the default headers and the delegate.
         public var loaders: [any HTTPLoader] = []
@@ -76,10 +76,9 @@ extension Ness {
         var inserted = PlacedLoaders()
         /// The servers that are trusted, for example those with certain public keys.
         public var serverTrust = ServerTrust.system
-        /// The identities for servers that ask for a client certificate, by host, in the form that `ServerTrust` describes. Other servers
-        /// get no identity, nor does any server over http. An https request to such a host over a transport that shows no identities fails
-        /// with `NessError.invalidRequest`. So does every request if a host is not valid or is listed twice, and one to a host with letters
-        /// outside of ASCII that percent-encoding hid, which no entry can name.
+        /// The client certificates, by host pattern: see `ServerTrust`. Other hosts, and plain HTTP, receive no certificate. If the
+        /// transport cannot present one, https requests to that host fail with `NessError.invalidRequest`. An invalid or duplicate host
+        /// fails every request.
         public var clientIdentities: [String: ClientIdentity] = [:]
         /// The transport, which sends the requests.
         public var transport: any Transport
@@ -93,12 +92,13 @@ extension Ness {
 }
 
 extension Ness.Configuration {
-    /// Adds a loader at a place on the way of each request. Loaders at one place run in the order in which they were added; at `.attempt`
-    /// they run after those of `loaders`.
+    /// Adds a loader at a place in the pipeline. Loaders at one place run in the order in which they were added; at `.attempt` they run
+    /// after those of `loaders`.
     ///
     /// ```swift
     /// configuration.insert(Stamp(), at: .call)
-    /// configuration.insert(.modifyRequest { $0.headers["Date"] = now() }, at: .authenticated)
+    /// configuration.insert(
+    ///     .modifyRequest { $0.headers["Date"] = now() }, at: .authenticated)
     /// ```
     /// - Parameters:
     ///   - loader: The loader.

@@ -1,15 +1,15 @@
 extension Ness {
-    /// Sends a request and those of the pages that follow, and delivers each response.
+    /// Requests a list page by page, and delivers each response.
     ///
     /// ```swift
-    /// for try await page in ness.pages(of: ness.httpRequest(withUrl: "repos"), next: .linkHeader) {
+    /// for try await page in ness.pages(of: ness.get("repos"), next: .linkHeader) {
     ///     print(page.message.text)
     /// }
     /// ```
     /// - Parameters:
     ///   - request: The request of the first page. Each response must have a 2xx status, and its validators must accept it.
     ///   - next: The step to the next page.
-    ///   - retryControl: The control that decides on further attempts for each page; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The retry policy of each page; `nil` for that of the request, else the manager's; `.never` for no retries.
     /// - Returns: The responses, as a sequence. It throws the error of the first page that fails.
     public func pages(
         of request: RequestBuilder, next: NextPage<DataResult>, with retryControl: (any RetryControl)? = nil
@@ -17,12 +17,12 @@ extension Ness {
         Pages(first: request.validate(statusCodes: 200..<300), next: next) { $0.dataRequest(with: retryControl) }
     }
 
-    /// Sends a request and those of the pages that follow, and decodes each response as JSON.
+    /// Requests a list page by page, and decodes each page as JSON.
     /// - Parameters:
     ///   - request: The request of the first page.
     ///   - type: The type of a page: see `RequestBuilder.dataRequest(decoding:)`.
     ///   - next: The step to the next page.
-    ///   - retryControl: The control that decides on further attempts for each page; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The retry policy of each page; `nil` for that of the request, else the manager's; `.never` for no retries.
     /// - Returns: The pages, as a sequence. It throws the error of the first page that fails.
     public func pages<Page: Decodable & Sendable>(
         of request: RequestBuilder, decoding type: Page.Type, next: NextPage<Page>, with retryControl: (any RetryControl)? = nil
@@ -30,19 +30,21 @@ extension Ness {
         Pages(first: request, next: next) { $0.dataRequest(decoding: type, with: retryControl) }
     }
 
-    /// Sends a request and those of the pages that follow, as a closure makes them from each page.
+    /// Requests a list page by page, and decodes each page as JSON. A closure makes the next request from each page.
     ///
     /// ```swift
-    /// let list = ness.httpRequest(withUrl: "users")
+    /// let list = ness.get("users")
     /// let pages = ness.pages(of: list, decoding: UserPage.self) { page, request in
-    ///     page.cursor.map { request.set(.appendAndOverwriteSameKey, urlParameters: ["cursor": $0]) }
+    ///     page.cursor.map {
+    ///         request.set(.appendAndOverwriteSameKey, urlParameters: ["cursor": $0])
+    ///     }
     /// }
     /// for try await page in pages { print(page.users) }
     /// ```
     /// - Parameters:
     ///   - request: The request of the first page.
     ///   - type: The type of a page: see `RequestBuilder.dataRequest(decoding:)`.
-    ///   - retryControl: The control that decides on further attempts for each page; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The retry policy of each page; `nil` for that of the request, else the manager's; `.never` for no retries.
     ///   - next: Takes a page and its request, and returns the request of the next page; `nil` after the last page. An error that it throws
     ///     ends the paging after that page. Runs off the main thread, in the loop's task.
     /// - Returns: The pages, as a sequence. It throws the error of the first page that fails.
@@ -53,10 +55,10 @@ extension Ness {
         pages(of: request, decoding: type, next: NextPage { page, _, request, _ in try next(page, request) }, with: retryControl)
     }
 
-    /// Sends a request and those of the pages that follow, as a closure makes them from each response.
+    /// Requests a list page by page, and delivers each response. A closure makes the next request from each response.
     /// - Parameters:
     ///   - request: The request of the first page. Each response must have a 2xx status, and its validators must accept it.
-    ///   - retryControl: The control that decides on further attempts for each page; `nil` for the manager's, `.never` for none.
+    ///   - retryControl: The retry policy of each page; `nil` for that of the request, else the manager's; `.never` for no retries.
     ///   - next: Takes a response and its request, and returns the request of the next page; `nil` after the last page. An error that it
     ///     throws ends the paging after that page. Runs off the main thread, in the loop's task.
     /// - Returns: The responses, as a sequence. It throws the error of the first page that fails.

@@ -1,9 +1,8 @@
 extension Ness {
     /// Sends the request of a spec repeatedly, and delivers each value.
     ///
-    /// The library sends a request only when the loop asks for the next element. Requests therefore never overlap, and none runs while the
-    /// loop does not ask. Leaving the loop ends the polling. Canceling its task also drops the request in flight. Each loop polls
-    /// separately.
+    /// Ness sends a request only when the loop asks for the next element, so requests never overlap. Leaving the loop ends the polling.
+    /// Canceling its task also drops the request in flight. Each loop polls separately.
     ///
     /// By default transient errors, such as network errors, do not end the polling. A response that is rejected or cannot be decoded does.
     ///

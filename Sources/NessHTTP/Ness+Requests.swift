@@ -3,7 +3,7 @@ extension Ness {
     /// - Parameters:
     ///   - spec: The spec.
     ///   - errorType: The type of the API's errors, in place of the spec's.
-    ///   - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
+    ///   - retryControl: The retry policy; `nil` for the one that the request sets, else the manager's; `.never` for no retries.
     /// - Returns: A promise of the model. It fails with `NessError`, or with an error that the spec threw.
     @discardableResult
     public func request<Spec: ConnectionSpec>(
@@ -17,7 +17,7 @@ extension Ness {
     ///   - spec: Describes the request.
     ///   - responseSpec: Parses the response.
     ///   - errorType: The type of the API's errors, in place of the response spec's.
-    ///   - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
+    ///   - retryControl: The retry policy; `nil` for the one that the request sets, else the manager's; `.never` for no retries.
     /// - Returns: A promise of the model. It fails with `NessError`, or with an error that a spec threw.
     @discardableResult
     public func request<Spec: ResponseSpec>(
@@ -47,7 +47,7 @@ extension Ness {
     /// - Parameters:
     ///   - request: The request.
     ///   - errorType: The type of the API's errors, in place of the request's.
-    ///   - retryControl: Decides on retries. `nil` for the manager's control, `.never` for no retries.
+    ///   - retryControl: The retry policy; `nil` for the one that the request sets, else the manager's; `.never` for no retries.
     /// - Returns: A promise of the value. It fails with `NessError`, or with an error that `decode` threw.
     @discardableResult
     public func request<Response: Sendable>(

@@ -24,7 +24,7 @@ extension Ness.Configuration {
 }
 
 extension Ness {
-    /// Makes a manager that begins with the settings of a preset.
+    /// Makes a manager that starts from the settings of a preset.
     ///
     /// ```swift
     /// let ness = Ness(.server) {

@@ -5,11 +5,11 @@ import FoundationNetworking
 #endif
 
 extension Ness {
-    /// Makes a builder from a request of URLSession, for code that has one already.
+    /// Makes a builder from a `URLRequest`, for code that has one already.
     ///
-    /// The method, the URL, the header fields, the body in memory, `timeoutInterval` and `allowsCellularAccess` are taken over. A
-    /// `timeoutInterval` of 60 seconds, which is the default of a `URLRequest`, leaves the manager's timeout. All other properties of a
-    /// `URLRequest`, such as its cache policy, are for URLSession only and have no effect.
+    /// The builder copies the method, the URL, the header fields, the body in memory, `timeoutInterval` and `allowsCellularAccess`; on
+    /// Apple platforms also `allowsExpensiveNetworkAccess` and `allowsConstrainedNetworkAccess`. A `timeoutInterval` of 60 seconds, the
+    /// default of a `URLRequest`, keeps the manager's timeout. Ness ignores all other properties, such as the cache policy.
     ///
     /// ```swift
     /// var old = URLRequest(url: url)

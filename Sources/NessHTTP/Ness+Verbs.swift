@@ -1,9 +1,10 @@
 /// One method for each of the common methods of HTTP. `httpRequest(_:withUrl:)` takes any method.
 ///
 /// ```swift
-/// let user = try await ness.get("users/1").dataRequest(decoding: User.self).value
+/// let user = try await ness.get("users/1").decoded(as: User.self)
 /// let orders = try await ness.get("users", id, "orders").decoded(as: [Order].self)
-/// try await ness.patch("users/1").set(jsonBody: ["name": "Ada"]).dataRequest(decoding: Void.self).value
+/// try await ness.patch("users", id).set(jsonBody: ["name": "Ada"])
+///     .validate().response()
 /// ```
 extension Ness {
     /// Makes the builder of a GET request.

@@ -1,27 +1,29 @@
 import Foundation
 import NessLock
 
-/// A manager: it makes requests with common settings and sends them.
+/// An HTTP client, called a manager: it makes requests with shared settings and sends them.
 ///
 /// ```swift
 /// let ness = Ness {
 ///     $0.baseURL = URL(string: "https://api.example.com/v1/")
 ///     $0.defaultHeaders = ["Accept-Language": "en"]
 /// }
-/// ness.httpRequest(.get, withUrl: "users/1")
-///     .validate(statusCodes: 200..<300)
-///     .dataRequest()
-///     .then { result -> User in try result.message.parseJSONBody() }
+/// // With async:
+/// let user = try await ness.get("users", id).decoded(as: User.self)
+///
+/// // With a promise:
+/// ness.get("users", id).dataRequest(decoding: User.self)
 ///     .then(onMain: { user in show(user) })
 ///     .handle { error in print(error) }
 /// ```
 ///
-/// **Requests.** `httpRequest(_:withUrl:)` returns a `RequestBuilder`, which is a value. A method such as `dataRequest()`,
-/// `streamRequest()` or `downloadRequest(forSavedLocation:)` sends it and returns a promise of the result. `request(_:)` sends a
-/// `ConnectionSpec` and returns a promise of its model.
+/// **Requests.** `get(_:)`, `post(_:)` and `httpRequest(_:withUrl:)` make a `RequestBuilder`, which is a value. `decoded(as:)` and
+/// `response()` send it and wait. `dataRequest()`, `downloadRequest(forSavedLocation:)` and `streamRequest()` send it and return a promise.
+/// `request(_:)` sends a `ConnectionSpec` and returns a promise of its model.
 ///
 /// **Settings.** The `Configuration` is fixed when the manager is made. Base URL, default headers, credentials, observers, the duplicate
-/// handler and the connection limit can be changed later. A running request keeps the environment and the observers with which it started.
+/// handler and the connection limit can be changed later. A request in flight keeps the environment and the observers with which it
+/// started.
 ///
 /// **Lifetime.** A started request continues after its manager is released. Several managers may exist side by side. Each has its own
 /// connection limit and its own state, unless they share a transport, a cache or a cookie jar.
@@ -100,8 +102,8 @@ public final class Ness: Sendable {
         settings.state.withLock { $0.manager = self }
     }
 
-    /// Makes a manager with one of the built-in policies for equal requests.
-    /// - Parameter onDuplicated: The policy.
+    /// Makes a manager with one of the built-in duplicate handlers.
+    /// - Parameter onDuplicated: The handler.
     public convenience init(onDuplicated: DefaultDuplicatedHandler) { self.init { $0.duplicatedHandler = onDuplicated } }
 
     /// Makes a manager that shares everything with another one.
@@ -114,27 +116,29 @@ public final class Ness: Sendable {
         configuration = other.configuration
     }
 
-    /// Returns this manager in a form whose requests carry no credential of the manager, for a login or for public parts of an API. It
-    /// shares everything else, such as connections, limits and settings, so a `reset()` of either form concerns both.
+    /// Returns a manager whose requests are not authenticated, for a login or the public parts of an API. It shares everything else with
+    /// this manager, such as connections, limits and settings. A `reset()` of either resets both.
     ///
-    /// A request of it can still ask for a credential: see `RequestBuilder.authenticate(with:)`.
+    /// A single request can still authenticate: see `RequestBuilder.authenticate(with:)`.
     public func withoutAuthentication() -> Ness { Ness(self, authenticates: false) }
 
-    /// The handler that decides about equal requests. `nil` merges equal GET, HEAD and OPTIONS requests.
+    /// The handler that decides about a request that equals one in flight. `nil` coalesces GET, HEAD and OPTIONS requests.
     public var duplicatedHandler: (any DuplicatedHandler)? {
         get { settings.state.withLock { $0.duplicatedHandler } }
         set { settings.state.replace(\.duplicatedHandler, with: newValue) }
     }
 
-    /// The observers of the requests that start from now on. Running requests keep their observers.
+    /// The observers of requests that start from now on. Requests in flight keep theirs.
     public var observers: [any RequestObserver] {
         get { settings.state.withLock { $0.observers } }
         set { settings.state.replace(\.observers, with: newValue) }
     }
 
-    /// The number of concurrent exchanges with each origin. Other requests wait. A higher number starts waiting requests.
-    /// A lower number ends no running one. At 0 the manager pauses: no exchange starts, except that of a request that has its place with
-    /// the host and waits for `Configuration.maximumConcurrentRequests` or the throttle. During a pause, deadlines pass but timeouts do not.
+    /// The largest number of concurrent exchanges with each origin. Other requests wait. A higher number starts waiting requests. A lower
+    /// number ends no exchange.
+    ///
+    /// Zero pauses the manager: no exchange starts, except those of requests that hold a place with the host and wait for
+    /// `Configuration.maximumConcurrentRequests` or the throttle. During a pause, deadlines pass but timeouts do not.
     public var maximumConnectionsPerHost: Int {
         get { pipeline.hosts.limit }
         set { pipeline.hosts.limit = newValue }
@@ -146,8 +150,8 @@ public final class Ness: Sendable {
         set { settings.state.withLock { $0.delegate = newValue } }
     }
 
-    /// The current base URL, default headers and credentials. Setting the environment replaces all three together, for requests that are
-    /// started afterwards, even if they were built before. Running requests keep their environment.
+    /// The current base URL, default headers and credentials. Setting the environment replaces all three together, for requests that start
+    /// afterwards, even if they were built before. Requests in flight keep theirs.
     public var environment: ServerEnvironment {
         get { settings.state.withLock { $0.environment } }
         set {
@@ -161,7 +165,7 @@ public final class Ness: Sendable {
     /// - Parameters:
     ///   - method: The method.
     ///   - url: A `String`, a `URL` or `URLComponents`, absolute or relative to the base URL. `/users` is relative to the host: it leaves
-    ///     the path of the base URL, and with it the credential. If a string is not a valid URL, the request fails with
+    ///     the base URL's path, and is sent without the credential. If a string is not a valid URL, the request fails with
     ///     `NessError.invalidRequest` when it is started.
     /// - Returns: A builder. It is a value, which can be kept, changed and sent any number of times.
     public func httpRequest(_ method: HTTPMethod = .get, withUrl url: some URLConvertible) -> RequestBuilder {
@@ -170,13 +174,13 @@ public final class Ness: Sendable {
 
     /// Makes a request builder for a path that contains values, such as `httpRequest(.get, withUrl: "users", id, "orders")`.
     ///
-    /// Each value is one segment of the path: its characters are percent-encoded, including a slash and a question mark. A value from
-    /// outside thus cannot lead the request, and its credential, to another path.
+    /// Each value becomes one path segment, percent-encoded including `/` and `?`. Untrusted input thus cannot lead the request, and its
+    /// credential, to another path.
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The start of the URL: see `httpRequest(_:withUrl:)`.
-    ///   - segment: The first segment after it. For `.`, `..` and an empty text, the request fails with `NessError.invalidRequest` when it
-    ///     is started.
+    ///   - segment: The first segment after it. For `.`, `..` and an empty string, the request fails with `NessError.invalidRequest` when
+    ///     it is started.
     ///   - more: Further segments.
     /// - Returns: A builder.
     public func httpRequest(
@@ -202,8 +206,8 @@ public final class Ness: Sendable {
     /// with `NessError.dropped`. A second reset that starts meanwhile ends together with the first.
     ///
     /// The reset may be awaited anywhere, even inside a loader, a transport or a mock's handler. Inside an exchange or a download of this
-    /// manager it returns as soon as the requests are dropped, because the reset waits for that exchange and the exchange waits for its
-    /// caller. The reset completes after the exchange has ended.
+    /// manager, it returns as soon as the requests are dropped, because the reset has to wait for that exchange. It completes after the
+    /// exchange has ended.
     ///
     /// The manager recognizes such a caller by its task, by tasks made with `Task { }` in it, and by handlers that were added to a promise
     /// in it. It does not recognize a detached task. Inside a transport, do not wait for a detached task that resets the manager.
@@ -211,17 +215,17 @@ public final class Ness: Sendable {
 
     /// Shuts the manager down permanently.
     ///
-    /// From now on requests fail with `NessError.dropped`, except those that a credential refresh makes for a running request. Running
-    /// requests may end within the given time; after that the rest is dropped. The method returns when every exchange and download has
-    /// ended, the files are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several
-    /// managers share is shut down for all of them.
+    /// New requests fail with `NessError.dropped`, except those that a credential refresh sends for a request in flight. Requests in flight
+    /// may finish within the limit; Ness then drops the others. The method returns when every exchange and download has ended, the files
+    /// are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers share is
+    /// shut down for all of them.
     ///
-    /// A paused download counts as running. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Canceling
-    /// the waiting task drops the running requests immediately. A second shutdown, and a reset afterwards, are harmless.
+    /// A paused download counts as in flight. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Canceling
+    /// the waiting task drops the requests in flight immediately. A second shutdown, and a reset afterwards, are harmless.
     ///
     /// Like `reset()`, this method may be awaited anywhere. Inside an exchange or a download of this manager it returns immediately, and
     /// the shutdown continues in the background.
-    /// - Parameter limit: The longest time that requests may still run, on the manager's clock.
+    /// - Parameter limit: The longest time that requests in flight may still take, on the manager's clock.
     public func shutdown(within limit: Duration) async {
         await running.shutDown(within: limit, pipelineClock) { [configuration, pipelineClock] in
             await configuration.transport.shutdown()

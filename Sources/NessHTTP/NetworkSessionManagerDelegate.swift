@@ -10,7 +10,9 @@ import FoundationNetworking
 ///
 /// ```swift
 /// final class Stamp: NetworkSessionManagerDelegate {
-///     func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest {
+///     func ness(
+///         _ manager: Ness, willRequest request: HTTPRequest
+///     ) -> HTTPRequest {
 ///         var request = request
 ///         request.headers["X-Stamp"] = "1"
 ///         return request

@@ -3,10 +3,14 @@ import Dispatch
 /// The place where a handler runs: a `DispatchQueue`, or `.immediate`.
 ///
 /// ```swift
-/// promise.then { name in print(name) }                      // `.default`: the global concurrent queue
-/// promise.then(on: queue) { name in print(name) }           // any queue, such as `.main`
-/// promise.then(on: .immediate) { name in print(name) }      // the thread that settles the promise, or this one if it is settled
-/// promise.then(onMain: { name in label.text = name })       // the main actor
+/// // `.default`: the global concurrent queue
+/// promise.then { name in print(name) }
+/// // Any queue, such as `.main`
+/// promise.then(on: queue) { name in print(name) }
+/// // The thread that settles the promise, or this one if it has settled
+/// promise.then(on: .immediate) { name in print(name) }
+/// // The main actor
+/// promise.then(onMain: { name in label.text = name })
 /// ```
 public protocol HandlerContext: Sendable {
     /// The queue on which handlers run; `nil` to run them immediately, on the thread that settles the promise or adds the handler.
@@ -28,7 +32,7 @@ extension DispatchQueue: HandlerContext {
 
 /// Runs a handler inside the call that settles its promise, or inside the call that registers it if the promise is settled.
 ///
-/// It is the fastest context. A handler must be short and must not block, because it may run on any thread.
+/// This is the fastest context. The handler must be short and must not block, because it may run on any thread.
 public struct ImmediateContext: HandlerContext {
     /// `nil`: no queue.
     public var handlerQueue: DispatchQueue? { nil }

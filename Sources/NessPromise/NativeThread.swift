@@ -7,7 +7,7 @@ import Darwin
 #endif
 
 /// A thread that runs a closure and ends with it. Unlike Foundation's `Thread` it tells when the system has no thread left: what waits for
-/// that thread would wait for ever.
+/// that thread would wait forever.
 package enum NativeThread {
     /// Starts a thread.
     /// - Parameters:

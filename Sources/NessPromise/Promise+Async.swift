@@ -47,8 +47,8 @@ extension Promise {
 
     /// Waits for the value without blocking a thread.
     ///
-    /// Canceling the waiting task drops the promise, unless it has another waiter. The task sees the drop's error immediately in both
-    /// cases.
+    /// Canceling the waiting task drops the promise, unless it has another waiter. In both cases the task immediately receives the drop's
+    /// error.
     /// - Throws: The promise's error.
     @inlinable
     public final var value: Value {

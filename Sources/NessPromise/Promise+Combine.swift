@@ -1,7 +1,7 @@
 import NessLock
 
 extension Promise {
-    /// Waits for all of several promises, of any types.
+    /// Waits for several promises of any types.
     /// - Parameters:
     ///   - promises: Any number of promises.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -16,9 +16,9 @@ extension Promise {
         return combine(nodes, file, line) { (repeat try (each promises).settledValue()) }
     }
 
-    /// Waits for all of several promises.
+    /// Waits for several promises.
     /// - Parameters:
-    ///   - promises: Any number of promises. No promises give the value `[]`.
+    ///   - promises: Any number of promises. Without promises, the value is `[]`.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of all values, in the order of `promises`. It fails with the first error, and then drops the other promises,
@@ -29,7 +29,7 @@ extension Promise {
         combine(promises, file, line) { try promises.map { try $0.settledValue() } }
     }
 
-    /// Waits until all of several promises, of any types, have settled.
+    /// Waits until several promises of any types have settled.
     /// - Parameters:
     ///   - promises: Any number of promises.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -44,9 +44,9 @@ extension Promise {
         return combine(nodes, endsAtError: false, file, line) { (repeat (each promises).settledResult) }
     }
 
-    /// Waits until all of several promises have settled.
+    /// Waits until several promises have settled.
     /// - Parameters:
-    ///   - promises: Any number of promises. No promises give the value `[]`.
+    ///   - promises: Any number of promises. Without promises, the value is `[]`.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of the outcomes, in the order of `promises`. It fails only by a drop, and then drops the promises that are
@@ -57,7 +57,7 @@ extension Promise {
         combine(promises, endsAtError: false, file, line) { promises.map(\.settledResult) }
     }
 
-    /// Waits until all of several promises have settled.
+    /// Waits until several promises have settled.
     ///
     /// Canceling the waiting task drops the promises that are pending, unless they have another waiter.
     /// - Parameter promises: Any number of promises.
@@ -92,27 +92,28 @@ extension Promise {
         return combined
     }
 
-    /// Takes the first outcome of several promises: a value or an error.
+    /// Takes the outcome of the promise that settles first: a value or an error.
     /// - Parameters:
     ///   - promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
-    /// - Returns: A promise that settles as the first of `promises` does. It then drops the others, unless they have another waiter.
+    /// - Returns: A promise that settles like the first of `promises`. It then drops the others, unless they have another waiter.
     public static func race(_ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
         first(of: promises, file, line) { outcome in outcome }
     }
 
-    /// Takes the first outcome of several promises: a value or an error. For promises of several types, map each to one type before.
+    /// Takes the outcome of the promise that settles first: a value or an error. For promises of several types, map each to one type
+    /// before.
     /// - Parameters:
     ///   - promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
-    /// - Returns: A promise that settles as the first of `promises` does. It then drops the others, unless they have another waiter.
+    /// - Returns: A promise that settles like the first of `promises`. It then drops the others, unless they have another waiter.
     public static func race(_ promises: Promise<Value>..., file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
         first(of: promises, file, line) { outcome in outcome }
     }
 
-    /// Takes the first value of several promises. Errors count only if every promise fails.
+    /// Takes the value of the first promise that has one. Errors count only if every promise fails.
     /// - Parameters:
     ///   - promises: At least one promise. Without one, the result fails with `PromiseError.noPromises`.
     ///   - file: The file of this call, for an `UnhandledError`.

@@ -9,7 +9,7 @@ extension Promise {
     /// user.then(onMain: { [weak self] user in self?.title = user.name })
     /// ```
     ///
-    /// A closure whose result the chain needs is that of `thenContinue(onMain:)`, or an asynchronous one: `then { @MainActor value in … }`.
+    /// If the chain needs the closure's result, use `thenContinue(onMain:)` or an asynchronous closure: `then { @MainActor value in … }`.
     /// - Parameters:
     ///   - body: Takes the value. The error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -28,7 +28,7 @@ extension Promise {
     ///   - body: Takes the value and returns the promise to follow. The error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
-    /// - Returns: A promise that settles as the one that `body` returns.
+    /// - Returns: A promise that settles like the one that `body` returns.
     @discardableResult @_disfavoredOverload
     public final func thenContinue<NewValue: Sendable>(
         onMain body: @escaping @MainActor @Sendable (Value) throws -> Promise<NewValue>,
@@ -40,7 +40,9 @@ extension Promise {
     /// Runs a closure on the main actor if this promise fails, and passes the error on.
     ///
     /// ```swift
-    /// promise.then(onMain: { show($0) }).handle(ignoringDrops: true, onMain: { showAlert($0) })   // no alert after the user left
+    /// // No alert after the user left and the promise was dropped.
+    /// promise.then(onMain: { show($0) })
+    ///     .handle(ignoringDrops: true, onMain: { showAlert($0) })
     /// ```
     /// - Parameters:
     ///   - ignoringDrops: True to leave out the errors of drops and of canceled tasks.
@@ -58,7 +60,7 @@ extension Promise {
             file: file, line: line)
     }
 
-    /// Replaces an error by a value that a closure returns on the main actor.
+    /// Replaces an error with a value that a closure returns on the main actor.
     /// - Parameters:
     ///   - body: Takes the error and returns a value. The error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -72,12 +74,12 @@ extension Promise {
         recover(on: mainQueue, { error in try MainActor.assumeIsolated { try body(error) } }, file: file, line: line)
     }
 
-    /// Replaces an error by the promise that a closure returns on the main actor.
+    /// Replaces an error with the promise that a closure returns on the main actor.
     /// - Parameters:
     ///   - body: Takes the error and returns the promise to follow. The error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
-    /// - Returns: A promise of this promise's value, or one that settles as the promise that `body` returns.
+    /// - Returns: A promise of this promise's value, or one that settles like the promise that `body` returns.
     @discardableResult @_disfavoredOverload
     public final func recoverContinue(
         onMain body: @escaping @MainActor @Sendable (any Error) throws -> Promise<Value>,
@@ -116,7 +118,8 @@ extension Promise {
     /// ```swift
     /// spinner.isHidden = false
     /// search?.drop()
-    /// search = request.then(onMain: { show($0) }).finally(ignoringDrops: true, onMain: { spinner.stop() })
+    /// search = request.then(onMain: { show($0) })
+    ///     .finally(ignoringDrops: true, onMain: { spinner.stop() })
     /// ```
     /// - Parameters:
     ///   - ignoringDrops: True to leave out drops and canceled tasks. The closure still runs after a `drop(becauseOf:)`.

@@ -2,15 +2,15 @@ import NessLock
 
 /// Work on each of many values, and values that may be missing.
 extension Promise {
-    /// Maps the value to one that may be missing.
+    /// Maps the value, and fails if the result is `nil`.
     ///
     /// ```swift
     /// let age = name.compactMap { Int($0) }   // fails if the text is not a number
     /// ```
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
-    ///   - body: Takes the value and returns the next one. For `nil` the returned promise fails with `PromiseError.noValue`, and an error
-    ///     that it throws becomes the returned promise's error.
+    ///   - body: Takes the value and returns the next one. If it returns `nil`, the returned promise fails with `PromiseError.noValue`. An
+    ///     error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise of the value that `body` returns.
@@ -26,16 +26,18 @@ extension Promise {
         }
     }
 
-    /// Runs a closure with each of many items, a limited number at the same time, and waits for the promises that it returns.
+    /// Runs a closure with each item, a limited number of them concurrently, and waits for the promises that it returns.
     ///
     /// ```swift
-    /// let pages = Promise.all(1...100, atOnce: 4) { page in ness.httpRequest(withUrl: "list/\(page)").dataRequest() }
+    /// let pages = Promise.all(1...100, atOnce: 4) { page in
+    ///     ness.get("list", page).dataRequest()
+    /// }
     /// ```
     ///
     /// The next item starts when an earlier one has its value. The closure runs in tasks that inherit the caller's task-local values, off
     /// the main thread.
     /// - Parameters:
-    ///   - items: The items. No items give the value `[]`.
+    ///   - items: The items. Without items, the value is `[]`.
     ///   - limit: The largest number of concurrent items. A limit below 1 counts as 1.
     ///   - body: Takes an item and returns the promise to wait for. An error that it throws counts like that promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -49,16 +51,18 @@ extension Promise {
         ItemRun(items, { try await body($0).value }).start(limit, file, line)
     }
 
-    /// Runs an asynchronous closure with each of many items, a limited number at the same time.
+    /// Runs an asynchronous closure with each item, a limited number of them concurrently.
     ///
     /// ```swift
-    /// let images = try await Promise.all(urls, atOnce: 4) { url in try await load(url) }.value
+    /// let images = try await Promise.all(urls, atOnce: 4) { url in
+    ///     try await load(url)
+    /// }.value
     /// ```
     ///
     /// The next item starts when an earlier one has its value. The closure runs in tasks that inherit the caller's task-local values,
     /// without an actor.
     /// - Parameters:
-    ///   - items: The items. No items give the value `[]`.
+    ///   - items: The items. Without items, the value is `[]`.
     ///   - limit: The largest number of concurrent items. A limit below 1 counts as 1.
     ///   - body: Takes an item and returns its value.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -77,7 +81,9 @@ extension Promise where Value: Sequence, Value.Element: Sendable {
     /// Runs a closure with each element of the value, and waits for the promises that it returns.
     ///
     /// ```swift
-    /// let users = ids.thenMap(atOnce: 4) { id in ness.httpRequest(withUrl: "users/\(id)").dataRequest(decoding: User.self) }
+    /// let users = ids.thenMap(atOnce: 4) { id in
+    ///     ness.get("users", id).dataRequest(decoding: User.self)
+    /// }
     /// ```
     /// - Parameters:
     ///   - limit: The largest number of concurrent elements. By default there is no limit.

@@ -6,9 +6,9 @@ import Dispatch
 extension Promise {
     /// Runs an asynchronous closure with the value when it arrives.
     ///
-    /// The closure runs as a task without an actor; `{ @MainActor value in … }` runs on the main actor. There is no parameter `on:`,
-    /// because a task starts on the global executor. The task inherits neither priority nor task-local values, because it starts where the
-    /// value arrives. After an error the closure does not run, and the error becomes the returned promise's error.
+    /// The closure runs as a task without an actor; `{ @MainActor value in … }` runs on the main actor. It starts on the global executor,
+    /// so there is no parameter `on:`. It starts where the value arrives, so it inherits neither priority nor task-local values. After an
+    /// error the closure does not run, and the error becomes the returned promise's error.
     ///
     /// Dropping the returned promise cancels the task and settles the promise immediately, even if the closure ignores the cancellation. If
     /// the drop arrives before the task has started, the closure never runs.
@@ -36,7 +36,7 @@ extension Promise {
         }
     }
 
-    /// Replaces an error by a value that an asynchronous closure returns.
+    /// Replaces an error with a value that an asynchronous closure returns.
     ///
     /// The closure runs as a task, like that of `then(_:)`. It does not run if this promise has a value.
     /// - Parameters:

@@ -4,7 +4,7 @@ extension Promise {
     /// Runs a closure with the value when it arrives.
     ///
     /// After an error the closure does not run, and the error becomes the returned promise's error. An asynchronous closure runs as a task:
-    /// see `then(_:)`. A promise that the closure returns is a value like any other; `thenContinue` waits for it.
+    /// see `then(_:)`. If the closure returns a promise, that promise is the value; `thenContinue` waits for it instead.
     ///
     /// A closure of `then(on: .main)` runs on the main queue, but the compiler does not let it access the user interface: see
     /// `then(onMain:)`.
@@ -31,7 +31,7 @@ extension Promise {
     ///   - body: Takes the value and returns the promise to follow. An error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
-    /// - Returns: A promise that settles as the one that `body` returns.
+    /// - Returns: A promise that settles like the one that `body` returns.
     @discardableResult @inlinable
     public final func thenContinue<NewValue: Sendable>(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value) throws -> Promise<NewValue>,
@@ -85,7 +85,7 @@ extension Promise {
             }, file: file, line: line)
     }
 
-    /// Replaces an error by a value.
+    /// Replaces an error with a value.
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - body: Takes the error and returns a value. An error that it throws becomes the returned promise's error.
@@ -104,13 +104,13 @@ extension Promise {
         }
     }
 
-    /// Replaces an error by another promise.
+    /// Replaces an error with another promise.
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - body: Takes the error and returns the promise to follow. An error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
-    /// - Returns: A promise of this promise's value, or one that settles as the promise that `body` returns.
+    /// - Returns: A promise of this promise's value, or one that settles like the promise that `body` returns.
     @discardableResult @inlinable
     public final func recoverContinue(
         on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Promise<Value>,

@@ -2,7 +2,7 @@ import Dispatch
 import NessLock
 
 extension Promise {
-    /// Blocks this thread until the promise settles. It is meant for scripts and tests.
+    /// Blocks this thread until the promise settles, for scripts and tests.
     ///
     /// A wait that could never end fails immediately with `PromiseError.wouldDeadlock`:
     ///
@@ -10,8 +10,8 @@ extension Promise {
     /// - in too many tasks at the same time, because each blocks one of the few threads on which tasks run. On Linux, closures on global
     ///   queues also run on these threads
     ///
-    /// If the promise needs this thread in another way, the wait ends with `PromiseError.timedOut`: for a lock that the caller holds, or a
-    /// handler whose turn comes after the caller's.
+    /// If the promise needs this thread in another way, such as for a lock that the caller holds, the wait ends with
+    /// `PromiseError.timedOut`.
     ///
     /// A promise that has not settled in time stays pending, and its work continues.
     /// - Parameter timeout: The longest time to wait. Zero or less does not wait.

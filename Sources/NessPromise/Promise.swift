@@ -5,8 +5,7 @@ import Dispatch
 /// A promise starts pending and settles once: with a value or with an error. Every later attempt to settle it is ignored.
 ///
 /// ```swift
-/// let name = ness.httpRequest(.get, withUrl: "users/1").dataRequest()
-///     .then { result -> User in try result.message.parseJSONBody() }
+/// let name = ness.get("users", id).dataRequest(decoding: User.self)
 ///     .then { user in user.name }
 ///     .handle { error in print(error) }
 ///
@@ -14,7 +13,7 @@ import Dispatch
 /// let text = try await name.value
 /// ```
 ///
-/// **Handlers.** `then` takes the value. `handle` sees the error and passes it on. `recover` replaces an error by a value. `finally` runs
+/// **Handlers.** `then` takes the value. `handle` sees the error and passes it on. `recover` replaces an error with a value. `finally` runs
 /// in both cases and passes the outcome on. `thenContinue` and `recoverContinue` take closures that return a promise, and follow that
 /// promise. Each returns a new promise. An error that a handler throws becomes the error of that new promise.
 ///
@@ -36,13 +35,14 @@ import Dispatch
 ///
 /// ```swift
 /// func measure(_ sensor: Sensor) -> Promise<Double> {
-///     let (promise, resolver) = Promise<Double>.pending(onDrop: { _ in sensor.stop() })
+///     let (promise, resolver) = Promise<Double>.pending(
+///         onDrop: { _ in sensor.stop() })
 ///     sensor.start { value in resolver.resolve(value) }
 ///     return promise
 /// }
 /// ```
 ///
-/// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits for ever.
+/// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits forever.
 ///
 /// All members may be called from any thread. `@unchecked Sendable`: `stored` is written once, under the lock `state`, before the promise
 /// counts as settled. It is read only after that.

@@ -12,7 +12,7 @@ public enum PromiseError: Error, Hashable, Sendable, CustomStringConvertible {
     case wouldDeadlock
     /// A callback gave neither a value nor an error, or the closure of `compactMap` returned `nil`.
     case noValue
-    /// `any` or `race` got an empty array.
+    /// `any` or `race` received no promises.
     case noPromises
 
     /// The error in one line, for a person.

@@ -1,6 +1,6 @@
 /// Settles the promise with which it was made. It may be used from any thread. Only the first value or error counts.
 ///
-/// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits for ever.
+/// A resolver that is released without having settled its promise rejects it with `PromiseError.abandoned`, so no promise waits forever.
 public final class Resolver<Value: Sendable>: Sendable {
     @usableFromInline
     let promise: Promise<Value>
@@ -24,7 +24,8 @@ public final class Resolver<Value: Sendable>: Sendable {
     /// Settles the promise with the outcome of a callback that takes a `Result`.
     ///
     /// ```swift
-    /// store.load(completion: resolver.settle)   // for a callback that takes a `Result`, or a value and an error
+    /// // For a callback that takes a `Result`, or a value and an error.
+    /// store.load(completion: resolver.settle)
     /// ```
     /// - Parameter result: The value or the error.
     public func settle<Failure>(_ result: Result<Value, Failure>) {

@@ -12,12 +12,13 @@ import Darwin
 /// An error of a promise that no code has handled: no `handle`, `recover` or `finally` took it, no task awaited it, and no code read it.
 ///
 /// A debug build reports such an error once, when the last promise with that error is released. It reports neither drops and cancellations,
-/// nor errors of a request or of `Promise.pending()` whose promise nobody uses. A release build neither looks for these errors nor pays for
-/// it.
+/// nor errors of a request or of `Promise.pending()` whose promise nobody uses. A release build does not look for these errors.
 ///
 /// ```swift
-/// AnyPromise.onUnhandledError = { print($0) }   // instead of a line on standard error
-/// AnyPromise.onUnhandledError = nil             // turns the reports off
+/// // Instead of a line on standard error:
+/// AnyPromise.onUnhandledError = { print($0) }
+/// // No reports:
+/// AnyPromise.onUnhandledError = nil
 /// ```
 public struct UnhandledError: Sendable, CustomStringConvertible {
     /// The error.

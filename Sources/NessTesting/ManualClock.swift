@@ -1,7 +1,7 @@
 import NessHTTP
 import NessLock
 
-/// A clock that stands still until a test advances it, so that no test waits for real time to pass.
+/// A clock that stands still until a test advances it, so that tests never wait in real time.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -11,9 +11,9 @@ import NessLock
 /// clock.advance(by: .seconds(60))
 /// ```
 ///
-/// The clock distinguishes two kinds of waits. A delay is meant to pass, such as the wait before a retry. A timeout is not. With
-/// `advancesAutomatically`, a delay returns immediately, advances the clock, and is recorded in `sleeps`. A timeout never advances the
-/// clock. It fires when something else has advanced the clock far enough.
+/// The clock distinguishes two kinds of waits. A delay, such as the wait before a retry, is expected to pass. A timeout is not. With
+/// `advancesAutomatically`, a delay advances the clock, returns immediately, and is recorded in `sleeps`. A timeout never advances the
+/// clock. It fires once the test or a delay has advanced the clock far enough.
 public final class ManualClock: Clock, Sendable {
     /// A point in the clock's time.
     public struct Instant: InstantProtocol {

@@ -47,11 +47,11 @@ extension Ness {
     /// - Parameter place: The place.
     public func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place.line) }
 
-    /// Suspends until at least so many of this manager's requests wait at a place. The number is checked at each change, never on a timer.
+    /// Suspends until at least `count` of this manager's requests wait at a place. The number is checked at each change, never on a timer.
     ///
     /// ```swift
     /// ness.maximumConnectionsPerHost = 0
-    /// let promises = (1...3).map { ness.get("users/\($0)").dataRequest() }
+    /// let promises = (1...3).map { ness.get("users", $0).dataRequest() }
     /// try await ness.waitForRequests(3, at: .hostQueue)
     /// promises[1].drop()
     /// ness.maximumConnectionsPerHost = 6
@@ -62,7 +62,7 @@ extension Ness {
     /// - Parameters:
     ///   - count: The number of waiting requests.
     ///   - place: The place.
-    ///   - limit: The longest time. It ends a test that would wait for ever, and is not meant to pass.
+    ///   - limit: The longest time. It ends a test that would otherwise wait forever.
     ///   - clock: The clock of `limit`; the real one unless given.
     /// - Throws: `WaitTimeout` after `limit`; `CancellationError` if the task is canceled, for example at a test's time limit.
     public func waitForRequests(

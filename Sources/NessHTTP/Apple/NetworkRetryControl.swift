@@ -5,7 +5,9 @@ import Foundation
 /// attempt. A request that excludes cellular, expensive or constrained networks waits for another one.
 ///
 /// ```swift
-/// configuration.retryControl = .any([NetworkRetryControl(), BackoffRetryControl(maxRetryCount: 4)])
+/// configuration.retryControl = .any([
+///     NetworkRetryControl(), BackoffRetryControl(maxRetryCount: 4),
+/// ])
 /// ```
 ///
 /// It exists on Apple platforms only. Linux reports addresses and routes, but not whether a network can be used, and a container without
@@ -14,7 +16,7 @@ public struct NetworkRetryControl: RetryControl {
     private let maximumCount: Int
     private let maximumWait: Duration
 
-    /// Makes a control.
+    /// Makes a policy.
     /// - Parameters:
     ///   - maxRetryCount: The largest number of attempts after the first.
     ///   - maxWait: The longest wait for a network before each of them, in real time.
@@ -23,7 +25,7 @@ public struct NetworkRetryControl: RetryControl {
         maximumWait = maxWait
     }
 
-    /// Waits for a network if the attempt had none. Decides against another attempt after any other failure.
+    /// Waits for a network if the attempt had none. Does not retry after any other failure.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
         guard attempt.number <= maximumCount, (attempt.error as? NessError)?.kind == .offline else { return .noRetry }
         let reason = ((attempt.error as? NessError)?.underlying as? URLError)?.networkUnavailableReason?.rawValue

@@ -5,10 +5,14 @@ import Foundation
 /// ```swift
 /// struct CSVEncoder: HTTPBodyEncoder {
 ///     var relatedHeaders: [String: String]? { ["Content-Type": "text/csv"] }
-///     func encode(_ rows: [[String]]) throws -> Data { Data(rows.map { $0.joined(separator: ",") }.joined(separator: "\r\n").utf8) }
+///     func encode(_ rows: [[String]]) throws -> Data {
+///         let lines = rows.map { $0.joined(separator: ",") }
+///         return Data(lines.joined(separator: "\r\n").utf8)
+///     }
 /// }
 ///
-/// let request = ness.httpRequest(.post, withUrl: "cats").set(body: [["Tabby", "3"], ["Tom", "5"]], with: CSVEncoder())
+/// let request = ness.post("cats")
+///     .set(body: [["Tabby", "3"], ["Tom", "5"]], with: CSVEncoder())
 /// ```
 public protocol HTTPBodyEncoder: Sendable {
     /// The type that the encoder takes.

@@ -10,7 +10,9 @@ extension HTTPBody {
     /// To compress the bodies of all requests of a manager:
     ///
     /// ```swift
-    /// let ness = Ness { $0.loaders = [.modifyRequest { $0.body = try $0.body?.gzipped() }] }
+    /// let ness = Ness {
+    ///     $0.loaders = [.modifyRequest { $0.body = try $0.body?.gzipped() }]
+    /// }
     /// ```
     /// - Throws: An error if the process has no zlib. Apple platforms have one, and on Linux it comes with Foundation.
     public func gzipped() throws -> HTTPBody {

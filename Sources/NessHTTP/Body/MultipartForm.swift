@@ -107,7 +107,9 @@ public struct MultipartForm: Sendable {
     ///
     /// ```swift
     /// form.append(deferred: { form in
-    ///     for photo in try await album.photos() { form.append(file: photo, named: "photo") }
+    ///     for photo in try await album.photos() {
+    ///         form.append(file: photo, named: "photo")
+    ///     }
     /// })
     /// ```
     /// - Parameter fill: Adds the parts to an empty form. They take the place of this call. Runs off the main thread, once for every

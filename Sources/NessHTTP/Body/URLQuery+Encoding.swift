@@ -4,7 +4,9 @@ extension URLQuery {
     /// The rules by which a value becomes parameters. The defaults suit most servers.
     ///
     /// ```swift
-    /// let rules = URLQuery.EncodingRules(dates: .secondsSince1970, keys: .convertToSnakeCase, arrays: .brackets, booleans: .number)
+    /// let rules = URLQuery.EncodingRules(
+    ///     dates: .secondsSince1970, keys: .convertToSnakeCase, arrays: .brackets,
+    ///     booleans: .number)
     /// let request = ness.get("cats").set(urlEncodable: filter, with: rules)
     /// ```
     public struct EncodingRules: Sendable {
@@ -68,7 +70,9 @@ extension URLQuery {
     ///     var cursor: String?
     /// }
     ///
-    /// let query = try URLQuery(encoding: Filter(tags: ["a", "b"], since: date))   // since=2026-01-31T12%3A00%3A00Z&tags=a&tags=b
+    /// let filter = Filter(tags: ["a", "b"], since: date)
+    /// let query = try URLQuery(encoding: filter)
+    /// // since=2026-01-31T12%3A00%3A00Z&tags=a&tags=b
     /// ```
     /// - Parameters:
     ///   - value: A structure, a class or a dictionary. `nil` gives an empty query.

@@ -1,8 +1,12 @@
 /// The parameters of a URL's query or of an `application/x-www-form-urlencoded` body, in order.
 ///
 /// ```swift
-/// let query: URLQuery = ["page": 1, "q": "cute cats", "tags": ["x", "y"], "filter": ["a": "b"], "after": cursor]
-/// let text = query.encoded   // page=1&q=cute%20cats&tags=x&tags=y&filter%5Ba%5D=b, without a cursor that is nil
+/// let query: URLQuery = [
+///     "page": 1, "q": "cute cats", "tags": ["x", "y"], "filter": ["a": "b"],
+///     "after": cursor,
+/// ]
+/// // page=1&q=cute%20cats&tags=x&tags=y&filter%5Ba%5D=b, if `cursor` is nil
+/// let text = query.encoded
 /// ```
 ///
 /// `QueryValue` lists the types of values and their encoding. Names compare as a whole: `filter[a]` is a separate name, not a part of

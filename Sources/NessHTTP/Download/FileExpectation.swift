@@ -4,8 +4,10 @@ import NessLock
 /// The properties that a downloaded file must have before it gets its name.
 ///
 /// ```swift
-/// let film = try await ness.httpRequest(withUrl: "films/1")
-///     .downloadRequest(forSavedLocation: file, expecting: .sha256(digest, size: 734_003_200))
+/// let film = try await ness.get("films/1")
+///     .downloadRequest(
+///         forSavedLocation: file, expecting: .sha256(digest, size: 734_003_200)
+///     )
 ///     .value
 /// ```
 ///

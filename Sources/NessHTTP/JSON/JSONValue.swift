@@ -1,7 +1,9 @@
 /// Any JSON value (RFC 8259). Write it as a Swift literal, or read it from bytes whose structure is not known in advance.
 ///
 /// ```swift
-/// let body: JSONValue = ["name": "Fluffles", "age": 3, "tags": ["a", 1, true, nil]]
+/// let body: JSONValue = [
+///     "name": "Fluffles", "age": 3, "tags": ["a", 1, true, nil],
+/// ]
 /// let tag = body["tags"]?[0]?.stringValue   // "a"
 /// let bytes = try body.encoded()
 /// ```
@@ -39,7 +41,9 @@ public enum JSONValue: Sendable {
     /// Makes a number from an integer of any type. It is exact if it fits 64 bits.
     ///
     /// ```swift
-    /// let info: JSONValue = ["size": JSONValue(response.body.count), "ratio": .number(0.5)]
+    /// let info: JSONValue = [
+    ///     "size": JSONValue(response.body.count), "ratio": .number(0.5),
+    /// ]
     /// ```
     /// - Parameter value: The integer.
     public init(_ value: some BinaryInteger) {

@@ -11,7 +11,7 @@ extension Pipeline {
         return try await loaders.load(call.request, in: context) { [self] request, context in try await attempts(request, context) }
     }
 
-    /// Makes attempts until one succeeds or the retry control decides to stop. The caller's validators judge each attempt, and each starts
+    /// Makes attempts until one succeeds or the retry policy decides to stop. The caller's validators judge each attempt, and each starts
     /// from the request as the caller made it.
     @inline(never)
     func attempts(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
@@ -73,7 +73,7 @@ extension Pipeline {
     ) async throws -> HTTPResponse {
         context.call.markAuthenticated()
         var context = context
-        if case .inherited = context.policies.authentication { context.credentialScope = context.policies.environment.baseURL }
+        if case .inherited = context.options.authentication { context.credentialScope = context.options.environment.baseURL }
         do {
             return try await sendRenewing(request, by: authentication, context)
         } catch let error as NessError where error.isAuthenticationFailure && error.isTransient {

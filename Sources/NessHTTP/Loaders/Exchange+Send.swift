@@ -37,7 +37,7 @@ extension Pipeline {
             // occupied, until that code has ended.
             let isOurs = loaders(at: .exchange, context).isEmpty && wire.isStoppable(request, in: context)
             // Without code of the application, none can await a reset below, which would have to know this work.
-            let work = isOurs ? try running.beginWork(context.policies.epoch) : nil
+            let work = isOurs ? try running.beginWork(context.options.epoch) : nil
             defer { if let work { running.endWork(work) } }
             var isRepeated = false
             while true {
@@ -81,7 +81,7 @@ extension Pipeline {
 
     @inline(never)
     private func sendThroughApplication(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
-        guard exchange.flight.context.policies.download != nil else {
+        guard exchange.flight.context.options.download != nil else {
             try exchange.beginApplicationCode()
             return try await sendAsWork(request, exchange)
         }
@@ -96,7 +96,7 @@ extension Pipeline {
     @inline(never)
     private func sendAsWork(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         let context = exchange.flight.context
-        return try await running.work(context.policies.epoch) {
+        return try await running.work(context.options.epoch) {
             let loaders = loaders(at: .exchange, context)
             if loaders.isEmpty { return try await wire.send(request, exchange, in: context) }
             return try await loaders.load(request, in: context) { [self] request, context in

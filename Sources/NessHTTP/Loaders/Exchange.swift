@@ -165,7 +165,7 @@ extension Exchange: WireExchange {
 extension Exchange: ExchangeControl {
     var streamsResponse: Bool { sink != nil }
     var attempt: Int { flight.context.attempt }
-    var baseURL: URL? { flight.context.policies.environment.baseURL }
+    var baseURL: URL? { flight.context.options.environment.baseURL }
 
     func occupySlot() -> Bool {
         state.withLock { state in

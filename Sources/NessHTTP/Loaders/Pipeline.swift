@@ -13,7 +13,7 @@ final class Pipeline: Sendable {
 
     // The steps of an attempt.
     let ledger: RetryLedger
-    /// The manager's control, for requests that bring none.
+    /// The manager's retry policy, for requests that set none.
     let retryControl: (any RetryControl)?
     let environment: RequestPreparation
     /// Returns the manager, for authentications that send requests with it; `nil` if it has been released.
@@ -79,7 +79,7 @@ final class Pipeline: Sendable {
     /// Returns the loaders of the manager and of the request at one place.
     @inline(__always)
     func loaders(at place: LoaderPlace, _ context: CallContext) -> [any HTTPLoader] {
-        guard let additions = context.call.policies.additions else { return loaders[place] }
+        guard let additions = context.call.options.additions else { return loaders[place] }
         return loaders[place] + additions.loaders[place]
     }
 }

@@ -24,7 +24,7 @@ package final class RequestPreparation: Sendable {
     /// Returns the request of an attempt.
     @inline(never)
     func prepared(_ request: HTTPRequest, in context: CallContext) throws -> HTTPRequest {
-        let environment = context.policies.environment
+        let environment = context.options.environment
         var request = request
         try Self.resolve(&request, against: environment.baseURL)
         warnIfNeeded(about: request, in: context)
@@ -43,8 +43,8 @@ package final class RequestPreparation: Sendable {
     /// Warns, once for each manager, of a path with a leading slash that leaves the base URL. It is easily written by mistake, and then the
     /// missing credential is hard to explain.
     private func warnIfNeeded(about request: HTTPRequest, in context: CallContext) {
-        guard context.policies.leavesBaseURL, let observation = context.call.observation,
-            let baseURL = context.policies.environment.baseURL
+        guard context.options.leavesBaseURL, let observation = context.call.observation,
+            let baseURL = context.options.environment.baseURL
         else { return }
         let isFirst = hasWarned.withLock { hasWarned in
             defer { hasWarned = true }

@@ -212,7 +212,7 @@ final class ResponseCollector: PartialResponse {
         let (completed, total) =
             progress.isTaken ? sink?.progress ?? (progress.count, progress.expected) : (progress.count, progress.expected)
         // A download reports its file. Bodies of errors and redirects are not part of it.
-        if !progress.isTaken, exchange.flight.context.policies.download != nil { return exchange.touch() }
+        if !progress.isTaken, exchange.flight.context.options.download != nil { return exchange.touch() }
         exchange.report(.received(completed, of: total))
     }
 

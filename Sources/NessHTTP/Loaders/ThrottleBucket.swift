@@ -119,7 +119,7 @@ final class ThrottleBucket: Sendable {
         timer?.cancel()
     }
 
-    /// Fails every waiter, because the clock failed. Otherwise they would wait for ever.
+    /// Fails every waiter, because the clock failed. Otherwise they would wait forever.
     private func fail(_ error: any Error) {
         let waiting: [Waiter] = state.withLock { state in
             guard !Task.isCancelled else { return [] }

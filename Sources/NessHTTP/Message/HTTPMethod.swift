@@ -37,9 +37,14 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     package static let connect = HTTPMethod(rawValue: "CONNECT")
 
     /// A Boolean value that indicates whether the method only reads (RFC 9110, section 9.2.1).
-    public var isSafe: Bool { [.get, .head, .query, .options, .trace].contains(self) }
+    public var isSafe: Bool {
+        switch rawValue {
+        case "GET", "HEAD", "QUERY", "OPTIONS", "TRACE": true
+        default: false
+        }
+    }
 
-    /// A Boolean value that indicates whether sending a request twice has the effect of sending it once (RFC 9110, section 9.2.2).
+    /// A Boolean value that indicates whether repeating a request is harmless (RFC 9110, section 9.2.2).
     public var isIdempotent: Bool { isSafe || self == .put || self == .delete }
 
     /// The method's name, with its invisible characters escaped.

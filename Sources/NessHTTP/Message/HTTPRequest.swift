@@ -73,8 +73,8 @@ public struct HTTPRequest: Sendable {
         get { fields.allowsInsecureRedirects }
         set { box.change { $0.allowsInsecureRedirects = newValue } }
     }
-    /// A Boolean value that indicates whether sending the request twice has the effect of sending it once. Unless it was set, it depends on
-    /// the method (RFC 9110, section 9.2.2).
+    /// A Boolean value that indicates whether repeating the request is harmless. Unless it was set, it depends on the method (RFC 9110,
+    /// section 9.2.2).
     public var isIdempotent: Bool {
         get { fields.isIdempotent ?? method.isIdempotent }
         set { box.change { $0.isIdempotent = newValue } }

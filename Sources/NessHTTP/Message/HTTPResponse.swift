@@ -58,8 +58,7 @@ public struct HTTPResponse: Sendable {
         get { box.fields.request }
         set { box.change { $0.request = newValue } }
     }
-    /// Returns a response that a loader of the application made, to a request with the options, the decoder and the secret names of the
-    /// caller's.
+    /// Returns a response that a custom loader made, to a request with the options, the decoder and the secret names of the caller's.
     func inheriting(from caller: HTTPRequest) -> HTTPResponse {
         if request.id == caller.id { return self }
         var inheriting = self
@@ -82,8 +81,10 @@ public struct HTTPResponse: Sendable {
     /// first 64 KiB of its body. Ness does not wait for the rest. Empty if there was no redirect, and for a response from the cache.
     ///
     /// ```swift
-    /// let response = try await ness.httpRequest(withUrl: "http://example.com/moved").response()
-    /// for redirect in response.history { print(redirect.url, redirect.statusCode, redirect.redirectURL ?? "nowhere") }
+    /// let response = try await ness.get("http://example.com/moved").response()
+    /// for redirect in response.history {
+    ///     print(redirect.url, redirect.statusCode, redirect.redirectURL ?? "nowhere")
+    /// }
     /// ```
     public internal(set) var history: [HTTPResponse] {
         get { box.fields.history }

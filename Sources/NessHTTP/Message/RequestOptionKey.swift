@@ -3,8 +3,11 @@
 /// ```swift
 /// struct TraceKey: RequestOptionKey { static let defaultValue = "" }
 ///
-/// let ness = Ness { $0.loaders = [.modifyRequest { request in print(request[TraceKey.self]) }] }   // a loader reads "list"
-/// ness.httpRequest(withUrl: "users").set(option: TraceKey.self, to: "list").dataRequest()           // a caller sets it
+/// // A loader reads the option that a caller sets.
+/// let ness = Ness {
+///     $0.loaders = [.modifyRequest { request in print(request[TraceKey.self]) }]
+/// }
+/// ness.get("users").set(option: TraceKey.self, to: "list").dataRequest()
 /// ```
 ///
 /// All attempts and redirects of a request keep its options. Options are not sent, and do not make requests differ. A shared exchange has

@@ -5,28 +5,29 @@
 /// `validate(using:)`.
 ///
 /// ```swift
-/// /// Refuses the responses of a server that speaks another version of the API.
+/// /// Rejects the responses of a server that speaks another version of the API.
 /// struct VersionValidator: ResponseValidator {
 ///     let version: String
 ///
 ///     func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-///         guard let found = response.headers["API-Version"] else { return .invalidWithReason("no API-Version field") }
-///         return found == version ? .valid : .invalidWithReason("the API has version \(found), not \(version)")
+///         let found = response.headers["API-Version"] ?? "none"
+///         return found == version
+///             ? .valid : .invalidWithReason("version \(found), not \(version)")
 ///     }
 /// }
 ///
-/// let user = ness.httpRequest(.get, withUrl: "users/1")
+/// let user = try await ness.get("users/1")
 ///     .validate(using: VersionValidator(version: "2"))
-///     .dataRequest()
+///     .decoded(as: User.self)
 /// ```
 ///
-/// **A rejection** fails the attempt with `NessError.validation`, which holds the response and the reason. A retry control may then ask for
-/// another attempt. The reason becomes part of the error's description, so it must not contain a secret.
+/// **A rejection** fails the attempt with `NessError.validation`, which holds the response and the reason. A retry policy may then retry.
+/// The reason becomes part of the error's description, so it must not contain a secret.
 ///
 /// **When it is called.** For each attempt, in the order in which the validators were added, up to the first that rejects it. A response
-/// from the cache is judged like any other. Callers who share one exchange each have their own validators. For a download or a stream the
-/// library asks when the head has arrived, so `body` is empty. It may ask again about the same response, for a download when the file is
-/// complete.
+/// from the cache is judged like any other. Callers who share one exchange each have their own validators. For a download or a stream, Ness
+/// calls the validator when the head has arrived, so `body` is empty. It may call it again for the same response, for a download when the
+/// file is complete.
 ///
 /// **Threads.** `validate(for:)` runs off the main thread, and for several requests at the same time. It must return soon, and cannot
 /// suspend.
@@ -34,7 +35,9 @@
 /// **Testing.** Call it with a response that you make:
 ///
 /// ```swift
-/// let response = HTTPResponse(statusCode: 200, headers: ["API-Version": "1"], request: HTTPRequest(url: url))
+/// let request = HTTPRequest(url: url)
+/// let response = HTTPResponse(
+///     statusCode: 200, headers: ["API-Version": "1"], request: request)
 /// #expect(VersionValidator(version: "2").validate(for: response) != .valid)
 /// ```
 public protocol ResponseValidator: Sendable {
@@ -44,7 +47,7 @@ public protocol ResponseValidator: Sendable {
     func validate(for response: HTTPResponse) -> ResponseValidatorResult
 }
 
-/// A validator whose rejection another attempt cannot change. No retry control applies to it.
+/// A validator whose rejection another attempt cannot change. Ness never retries after it.
 package protocol FinalValidator: ResponseValidator {}
 
 /// The verdict of a validator.

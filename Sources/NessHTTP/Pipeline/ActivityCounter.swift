@@ -4,7 +4,9 @@ import NessLock
 /// Counts the running requests, for an activity indicator. One counter may watch several managers.
 ///
 /// ```swift
-/// let counter = ActivityCounter(onMain: { count in spinner.isHidden = count == 0 })
+/// let counter = ActivityCounter(onMain: { count in
+///     spinner.isHidden = count == 0
+/// })
 /// let ness = Ness { $0.observers = [counter] }
 /// ```
 ///

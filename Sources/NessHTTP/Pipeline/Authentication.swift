@@ -5,7 +5,7 @@
 /// all requests that wait.
 ///
 /// ```swift
-/// /// Sends an API key, and asks for another one when the server refuses it.
+/// /// Sends an API key, and gets a new one when the server rejects it.
 /// struct KeyAuthentication: Authentication {
 ///     let keys: KeyStore
 ///
@@ -34,7 +34,7 @@
 /// to another origin.
 ///
 /// **Threads.** The methods run off the main thread, in the request's task, and for several requests at the same time. When the caller
-/// drops the request, the library cancels that task.
+/// drops the request, Ness cancels that task.
 ///
 /// **Testing.** Call the methods with an `HTTPRequest` and an `HTTPResponse` that you make. For the whole exchange, let a `MockTransport`
 /// of the module `NessTesting` return 401 first and 200 after.
@@ -53,7 +53,7 @@ public protocol Authentication: Sendable {
     /// would get the other's responses.
     var userIdentifier: String? { get }
 
-    /// A Boolean value that indicates whether the library calls `renew(after:)` for a 403 as well. Some servers send a 403 for an expired
+    /// A Boolean value that indicates whether Ness calls `renew(after:)` for a 403 as well. Some servers send a 403 for an expired
     /// credential. The default is `false`.
     var refreshesOnForbidden: Bool { get }
 
@@ -61,7 +61,7 @@ public protocol Authentication: Sendable {
     /// - Parameters:
     ///   - response: The response that rejected it, with status 401 or 403. Its `request` is the one that `authenticate(_:)` returned.
     /// - Returns: `true` to authenticate the request again and resend it; `false` to keep that response.
-    /// - Throws: An error that ends the request. No retry control applies to it.
+    /// - Throws: An error that ends the request. Ness never retries after it.
     func renew(after response: HTTPResponse) async throws -> Bool
 }
 

@@ -25,7 +25,7 @@ struct CallCounts: Sendable {
 }
 
 extension Call {
-    private var kind: RequestKind { policies.kind }
+    private var kind: RequestKind { options.kind }
 
     /// The number of attempts that reached the wire.
     var attempts: Int { state.withLock { $0.counts.attempts } }
@@ -40,7 +40,7 @@ extension Call {
             if kind == .upload { return TransferProgress(completedBytes: counts.sent, totalBytes: counts.toSend) }
             // Until the head has arrived, only the length of the request's body is known, and that of a file which the caller expects. An
             // empty body has no progress.
-            let toSend = counts.toSend ?? 0, toReceive = counts.hasHead ? counts.toReceive : policies.download?.expectation?.size
+            let toSend = counts.toSend ?? 0, toReceive = counts.hasHead ? counts.toReceive : options.download?.expectation?.size
             let total = toReceive.map { $0.saturatingAdd(toSend) } ?? (counts.hasHead || toSend == 0 ? nil : toSend)
             // The bytes of a body without a length would count, but not their number.
             let isKnown = counts.toSend != nil || counts.sent == 0
@@ -79,7 +79,7 @@ extension Call {
         let reporter = state.withLock { state in count(event, attempt: attempt, &state) ? state.counts.reporter : nil }
         reporter?.update(progress)
         observation?.report(event)
-        if policies.listeners?.hearsHeads == true { tellListeners(of: event) }
+        if options.listeners?.hearsHeads == true { tellListeners(of: event) }
     }
 
     /// Returns true if the progress has changed.
@@ -101,7 +101,7 @@ extension Call {
     }
 
     private func tellListeners(of event: ExchangeEvent) {
-        guard let listeners = policies.listeners else { return }
+        guard let listeners = options.listeners else { return }
         let context = CallContext(self)
         switch event {
         case .interim(let head):

@@ -2,7 +2,7 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// One call of a caller: the request, the caller's policies, and everything that is known of the call while it runs.
+/// One call of a caller: the request, the caller's options, and everything that is known of the call while it runs.
 ///
 /// There is one object a call, made when the request starts, and it covers all attempts. `end(with:)` is the only way in which a call
 /// ends: a drop, the deadline, a reset, the error of a listener and the outcome of the attempts all come through it. There the promise
@@ -12,7 +12,8 @@ import NessPromise
 final class Call: Sendable {
     /// The request as the caller made it. Errors name this one.
     let request: HTTPRequest
-    let policies: CallPolicies
+    /// The caller's options. Boxed, because every step of a request passes them on.
+    let boxedOptions: CopyOnWriteBox<CallOptions>
     /// The mistake of the caller that keeps the request from being made; `nil` for a valid request.
     let fault: (any Error)?
     /// The manager's clock.
@@ -26,11 +27,11 @@ final class Call: Sendable {
     /// Makes a call.
     /// - Parameters:
     ///   - request: The request, or the error that keeps it from being made.
-    ///   - policies: The caller's policies.
+    ///   - options: The caller's options.
     ///   - observers: The manager's observers and the request's own.
     ///   - clock: The manager's clock.
     init(
-        _ request: __owned Result<HTTPRequest, any Error>, _ policies: __owned CallPolicies, observers: [any RequestObserver] = [],
+        _ request: __owned Result<HTTPRequest, any Error>, _ options: __owned CallOptions, observers: [any RequestObserver] = [],
         clock: PipelineClock
     ) {
         switch request {
@@ -38,18 +39,20 @@ final class Call: Sendable {
         case .failure(let error): (self.request, fault) = (Self.none, error)
         }
         if observers.isEmpty || fault != nil {
-            (observation, validators) = (nil, policies.validators)
+            (observation, validators) = (nil, options.validators)
         } else {
-            let observation = Observation(observers, isDownload: policies.kind == .download, clock: clock)
-            validators = [ObserverVerdict(observation: observation, request: self.request)] + policies.validators
+            let observation = Observation(observers, isDownload: options.kind == .download, clock: clock)
+            validators = [ObserverVerdict(observation: observation, request: self.request)] + options.validators
             self.observation = observation
         }
-        self.policies = policies
+        boxedOptions = CopyOnWriteBox(options)
         self.clock = clock
     }
 
     /// Stands for a request that could not be made. Nothing shows or sends it.
     private static let none = HTTPRequest(url: URL(fileURLWithPath: "/"))
+
+    var options: CallOptions { boxedOptions.fields }
 
     // MARK: the start
 
@@ -88,7 +91,7 @@ final class Call: Sendable {
         if let fault { throw fault }
         if hasEnded { throw CancellationError() }
         try Task.checkCancellation()
-        if let reason = running.refusal(of: policies.epoch) { throw error(.dropped, reason) }
+        if let reason = running.refusal(of: options.epoch) { throw error(.dropped, reason) }
         observation?.begin(request)
         guard let deadline = request.deadline else { return }
         guard deadline > .zero else { throw error(.invalidRequest, "the deadline is not positive") }
@@ -117,7 +120,7 @@ final class Call: Sendable {
             do { settle = try owner.settlement(by: response) } catch { outcome = .failure(explainFinally(error)) }
         }
         let response = try? outcome.get()
-        let isStream = policies.kind == .stream
+        let isStream = options.kind == .stream
         guard let ended = state.withLock({ $0.end(with: response, isDrop: isDrop, isStream: isStream) }) else { return }
         finish(ended, outcome, isDrop: isDrop, settle)
     }
@@ -126,7 +129,7 @@ final class Call: Sendable {
         _ ended: CallState.End, _ outcome: Result<HTTPResponse, any Error>, isDrop: Bool, _ settle: (@Sendable () -> Void)? = nil
     ) {
         ended.deadlineTimer?.cancel()
-        policies.sink?.callDidEnd(outcome)
+        options.sink?.callDidEnd(outcome)
         if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
         finishProgress()
         switch outcome {
@@ -206,7 +209,7 @@ final class Call: Sendable {
     /// Notes that the server said that it has not processed the request of an attempt.
     func noteRefusal(inAttempt number: Int) { state.withLock { if $0.attempt.firstAction == number { $0.attempt.firstAction = nil } } }
 
-    /// Keeps retry controls from deciding about the outcome of the last attempt.
+    /// Keeps retry policies from deciding about the outcome of the last attempt.
     func makeFinal() { state.withLock { $0.attempt.isFinal = true } }
 
     /// Notes that an `Authentication` handles a 401 of this request.

@@ -31,8 +31,8 @@ extension CallContext {
 
     /// Returns the error as the caller sees it.
     ///
-    /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a loader of the
-    /// application threw, or that belongs to another call, passes unchanged.
+    /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a custom loader
+    /// threw, or that belongs to another call, passes unchanged.
     /// - Parameter other: The request of a shared flight, whose errors become this caller's; `nil` for none.
     func explain(_ error: any Error, of other: HTTPRequest? = nil) -> any Error {
         switch error {
@@ -116,7 +116,7 @@ extension Call {
     @inline(never)
     func explainFinally(_ error: any Error) -> any Error {
         let explained = explain(error)
-        guard let parseError = policies.parseError, case NessError.validation(var context) = explained, context.underlying == nil,
+        guard let parseError = options.parseError, case NessError.validation(var context) = explained, context.underlying == nil,
             let response = context.response, !(200..<300).contains(response.statusCode), let failure = parseError(response)
         else { return explained }
         context.underlying = failure

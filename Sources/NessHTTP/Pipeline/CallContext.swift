@@ -2,14 +2,14 @@ import Foundation
 
 /// A request on its way: the call that it belongs to, and what the steps above have added.
 ///
-/// The request is the caller's, or one that a loader of the application makes itself, such as a login. A step passes a changed copy to the
-/// steps below. The steps above keep the old one.
+/// The request is the caller's, or one that a custom loader makes itself, such as a login. A step passes a changed copy to the steps below.
+/// The steps above keep the old one.
 struct CallContext: Sendable {
     private struct Fields: Sendable {
         let call: Call
         /// The request of the call, or the one that a loader made itself.
         var request: HTTPRequest
-        var policies: CallPolicies
+        var options: CopyOnWriteBox<CallOptions>
         var isLoaderMade = false
         var requestID: Int
         var attempt = 1
@@ -21,17 +21,17 @@ struct CallContext: Sendable {
     private var box: CopyOnWriteBox<Fields>
 
     init(_ call: Call) {
-        box = CopyOnWriteBox(Fields(call: call, request: call.request, policies: call.policies, requestID: call.request.id))
+        box = CopyOnWriteBox(Fields(call: call, request: call.request, options: call.boxedOptions, requestID: call.request.id))
     }
 
     var call: Call { box.fields.call }
     /// The request that errors name.
     var request: HTTPRequest { box.fields.request }
-    var policies: CallPolicies { box.fields.policies }
+    var options: CallOptions { box.fields.options.fields }
     var validators: [any ResponseValidator] { isLoaderMade ? [] : call.validators }
     /// The transport of this call alone; `nil` for the manager's.
-    var transport: (any Transport)? { call.policies.additions?.transport }
-    /// True if a loader of the application made the request, on behalf of the call.
+    var transport: (any Transport)? { call.options.additions?.transport }
+    /// True if a custom loader made the request, on behalf of the call.
     var isLoaderMade: Bool { box.fields.isLoaderMade }
     /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.
     var requestID: Int { box.fields.requestID }
@@ -51,7 +51,7 @@ struct CallContext: Sendable {
         set { box.change { $0.cookies = newValue } }
     }
 
-    /// Returns the context of a request that replaces the caller's. Validators, sink and decoder of the caller apply to its response.
+    /// Returns the context of a request that replaces the caller's. The caller's validators, sink and decoder apply to its response.
     func replacing(by request: HTTPRequest) -> CallContext {
         var context = self
         context.box.change { $0.requestID = request.id }
@@ -65,7 +65,7 @@ struct CallContext: Sendable {
         var context = self
         context.box.change { fields in
             fields.request = request.inheriting(from: call.request)
-            (fields.policies, fields.isLoaderMade, fields.requestID) = (call.policies.forSideRequest, true, request.id)
+            (fields.options, fields.isLoaderMade, fields.requestID) = (CopyOnWriteBox(call.options.forLoaderMadeRequest), true, request.id)
             (fields.credentialScope, fields.cookies) = (nil, nil)
         }
         return context

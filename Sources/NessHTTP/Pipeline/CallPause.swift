@@ -35,7 +35,7 @@ extension Call {
 
     /// Waits before the next attempt. A pause ends the wait: the attempt then follows the resume.
     func sleep(_ delay: Duration) async throws {
-        guard policies.kind == .download else { return try await clock.sleep(delay) }
+        guard options.kind == .download else { return try await clock.sleep(delay) }
         let sleep = Task { [clock] in try await clock.sleep(delay) }
         if !state.withLock({ $0.startDelay(sleep) }) { sleep.cancel() }
         let outcome = await withTaskCancellationHandler {

@@ -305,7 +305,7 @@ struct CallState: Sendable {
 
 /// The facts that the attempts of a call have found out.
 struct AttemptFacts: Sendable {
-    /// True if no retry control may decide about the outcome of the last attempt.
+    /// True if no retry policy may decide about the outcome of the last attempt.
     var isFinal = false
     /// True if an `Authentication` handles a 401 of this request.
     var isAuthenticated = false

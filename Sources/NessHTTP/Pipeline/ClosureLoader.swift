@@ -15,7 +15,7 @@
 /// ```
 ///
 /// Requests pass the loaders in order, and responses in reverse order. Closures run off the main thread, in the request's task. An error
-/// that a closure throws ends the request, unless a retry control makes another attempt.
+/// that a closure throws ends the request, unless a retry follows.
 public struct ClosureLoader: HTTPLoader {
     private let body: @Sendable (HTTPRequest, HTTPNext) async throws -> HTTPResponse
 

@@ -86,7 +86,7 @@ final class Flight: Sendable {
         self.identity = identity
         self.context = context
         clock = context.call.clock
-        downloadEvents = context.policies.download == nil ? nil : DownloadEvents()
+        downloadEvents = context.options.download == nil ? nil : DownloadEvents()
     }
 
     // MARK: the start and the end

@@ -12,11 +12,13 @@ import Foundation
 /// - end the request by throwing an error
 ///
 /// ```swift
-/// /// Marks every request, and measures how long the rest of the way takes.
+/// /// Marks every request, and measures the time that the next steps take.
 /// struct Stamp: HTTPLoader {
 ///     let report: @Sendable (Duration) -> Void
 ///
-///     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+///     func load(
+///         _ request: HTTPRequest, next: HTTPNext
+///     ) async throws -> HTTPResponse {
 ///         var request = request
 ///         request.headers["X-Stamp"] = "1"
 ///         let start = ContinuousClock.now
@@ -36,14 +38,17 @@ import Foundation
 /// **Threads.** One loader serves all requests of a manager at the same time, so it must be safe to call concurrently. `load` runs off the
 /// main thread, in the request's task. It must not block that thread.
 ///
-/// **Cancellation.** When the caller drops the request, the library cancels the task. `next` then throws, and so does a sleep. A loader
-/// with long work of its own should check `Task.isCancelled`. The caller's promise does not wait for it.
+/// **Cancellation.** When the caller drops the request, Ness cancels the task. `next` then throws, and so does a sleep. A loader that
+/// computes for long should check `Task.isCancelled`. The caller's promise does not wait for the loader.
 ///
-/// **Testing.** A loader needs no manager in a test. An `HTTPNext` made from a closure stands for the rest of the pipeline:
+/// **Testing.** A test of a loader needs no manager. An `HTTPNext` made from a closure stands in for the rest of the pipeline:
 ///
 /// ```swift
-/// let next = HTTPNext { HTTPResponse(statusCode: 200, headers: $0.headers, request: $0) }
-/// let response = try await Stamp { _ in }.load(HTTPRequest(url: url), next: next)
+/// let next = HTTPNext { request in
+///     HTTPResponse(statusCode: 200, headers: request.headers, request: request)
+/// }
+/// let stamp = Stamp { _ in }
+/// let response = try await stamp.load(HTTPRequest(url: url), next: next)
 /// #expect(response.headers["X-Stamp"] == "1")
 /// ```
 ///
@@ -54,10 +59,9 @@ public protocol HTTPLoader: Sendable {
     ///   - request: The request, with the changes that the steps above have made.
     ///   - next: The rest of the pipeline. May be called any number of times.
     /// - Returns: The response.
-    /// - Throws: The error that ends this attempt. `next` throws a `NessError` for every failure of the library, and `NessError.dropped`
-    ///   for a request that was dropped or canceled. An error that another loader of the application threw passes unchanged. An error of
-    ///   this loader also reaches the caller unchanged, unless a retry control makes another attempt. A `CancellationError` counts as a
-    ///   drop.
+    /// - Throws: The error that ends this attempt. `next` throws a `NessError` for every failure that Ness detects, and `NessError.dropped`
+    ///   for a request that was dropped or canceled. An error that another custom loader threw passes unchanged. An error of this loader
+    ///   also reaches the caller unchanged, unless a retry follows. A `CancellationError` counts as a drop.
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse
 
     /// Discards the state that the loader keeps between requests. `Ness.reset()` calls it once no request is in flight.
@@ -69,16 +73,16 @@ extension HTTPLoader {
     public func reset() async {}
 }
 
-/// The rest of the way below a loader.
+/// The rest of the pipeline below a loader.
 public struct HTTPNext: Sendable {
     private let rest: @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse
     private let context: CallContext
 
-    /// Makes the rest from a closure, to test a loader on its own.
+    /// Makes the rest from a closure, to test a loader without a manager.
     /// - Parameter body: Returns the response to a request, or throws. Runs in the loader's task.
     public init(_ body: @escaping @Sendable (HTTPRequest) async throws -> HTTPResponse) {
         let request = HTTPRequest(url: URL(fileURLWithPath: "/"))
-        let call = Call(.success(request), CallPolicies(), clock: PipelineClock(ContinuousClock()))
+        let call = Call(.success(request), CallOptions(), clock: PipelineClock(ContinuousClock()))
         self.init(in: CallContext(call)) { request, _ in try await body(request) }
     }
 
@@ -91,7 +95,7 @@ public struct HTTPNext: Sendable {
     /// - Parameter request: The request that the loader was given, a changed copy of it, or a new one. A new request is a data request of
     ///   the same call: its response is kept in memory, and the caller's validators do not judge it.
     /// - Returns: The response.
-    /// - Throws: `NessError`, or the error of a loader of the application below this one.
+    /// - Throws: `NessError`, or the error of a custom loader below this one.
     public func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse {
         try await run(request, in: context.passing(request))
     }
@@ -111,7 +115,7 @@ public struct HTTPNext: Sendable {
 }
 
 extension [any HTTPLoader] {
-    /// Sends a request through the application's loaders at one place, and then on.
+    /// Sends a request through the custom loaders at one place, and then through the rest of the pipeline.
     @inline(never)
     func load(
         _ request: HTTPRequest, in context: CallContext,

@@ -52,7 +52,7 @@ final class RequestIdentity: Hashable, Sendable {
     ///   - ignoredHeaders: The names, in lower case, of fields that are not compared, such as a trace identifier.
     init?(_ request: HTTPRequest, in context: CallContext, ignoring ignoredHeaders: Set<String>) {
         // A stream passes each piece of the body to its one reader, and keeps none for another.
-        if context.policies.kind == .stream || context.transport != nil { return nil }
+        if context.options.kind == .stream || context.transport != nil { return nil }
         switch request.redirects {
         case .follow(let limit): redirects = .follow(limit: limit, allowsInsecure: request.allowsInsecureRedirects)
         case .stop: redirects = .stop
@@ -63,10 +63,10 @@ final class RequestIdentity: Hashable, Sendable {
         bypassesCookies = request[BypassesCookies.self]
         keepsContentCoding = request[KeepsContentCoding.self]
         networks = Networks(request)
-        kind = context.policies.kind
-        destination = context.policies.download.map { ExactText("\($0)") }
+        kind = context.options.kind
+        destination = context.options.download.map { ExactText("\($0)") }
         target = ExactText(request.normalizedURL)
-        if let identifier = context.policies.duplicateIdentifier {
+        if let identifier = context.options.duplicateIdentifier {
             // The secret fields still count, so that one user never gets the response to another user's request.
             headers = Self.lines(request.headers.filter { request.secrets.containsHeader($0.name) })
             (method, text, body) = (.custom(""), ExactText(identifier), [])

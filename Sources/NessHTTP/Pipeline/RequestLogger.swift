@@ -4,13 +4,16 @@ import Foundation
 ///
 /// ```swift
 /// let ness = Ness { $0.observers = [RequestLogger { print($0) }] }
-/// // GET https://api.example.com/users?token=<redacted> → 200 (1 attempt, 0.120 s, 0 bytes sent, 512 received)
+/// // In one line: GET https://api.example.com/users?token=<redacted> → 200
+/// // (1 attempt, 0.120 s, 0 bytes sent, 512 received)
 /// ```
 ///
 /// Each entry has a level, which a logging library can take over:
 ///
 /// ```swift
-/// let leveled = RequestLogger(.full, from: .warning) { level, text in log(level, text) }
+/// let leveled = RequestLogger(.full, from: .warning) { level, text in
+///     log(level, text)
+/// }
 /// ```
 public struct RequestLogger: RequestObserver {
     /// The amount of detail.
@@ -68,7 +71,8 @@ public struct RequestLogger: RequestObserver {
     ///
     /// ```swift
     /// let traced = RequestLogger { level, text, request in
-    ///     log(level, "\(text) request=\(request.id) trace=\(request[TraceID.self] ?? "none")")
+    ///     let trace = request[TraceID.self] ?? "none"
+    ///     log(level, "\(text) request=\(request.id) trace=\(trace)")
     /// }
     /// ```
     /// - Parameters:

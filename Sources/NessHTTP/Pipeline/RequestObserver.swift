@@ -8,7 +8,7 @@
 /// struct SlowRequests: RequestObserver {
 ///     func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
 ///         guard metrics.total > .seconds(1) else { return }
-///         print("\(request): \(metrics.total), \(metrics.attempts) attempts, \(metrics.queueTime) in queues")
+///         print("\(request): \(metrics.total), \(metrics.attempts) attempts")
 ///     }
 /// }
 ///
@@ -33,9 +33,9 @@
 /// A drop is a failure, and so is a response that the request cannot decode. A stream whose reader stops early has succeeded. A request
 /// that never enters the pipeline causes no call at all: its builder is invalid, it was dropped immediately, or its manager is being reset.
 ///
-/// **Threads.** The library calls every method off the main thread. Calls about one request never overlap. Calls about different requests
-/// do, from different threads. Observers are called in the order of `Ness.observers`. A request may wait until the observers return, so
-/// they must not block. They may send and drop requests.
+/// **Threads.** Ness calls every method off the main thread. Calls about one request never overlap. Calls about different requests do, from
+/// different threads. Observers are called in the order of `Ness.observers`. A request may wait until the observers return, so they must
+/// not block. They may send and drop requests.
 ///
 /// **Task-local values.** A call usually has the task-local values of the code that caused it, and no method may rely on them:
 /// `requestDidStart` has those of the code that started the request, an event of a shared exchange those of the caller who started the

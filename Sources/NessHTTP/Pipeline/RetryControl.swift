@@ -1,57 +1,64 @@
 import Foundation
 
-/// Decides whether the library makes another attempt after a failed one.
+/// A retry policy: decides whether Ness makes another attempt after a failed one.
 ///
-/// A manager has one control for all its requests (`Ness.Configuration.retryControl`). A request can bring its own: `set(retry: control)`
-/// or `dataRequest(with: control)`. `BackoffRetryControl` suits most clients. Write your own if the decision depends on your server.
+/// A manager has one policy for all its requests (`Ness.Configuration.retryControl`). A request can set its own with `set(retry:)` or
+/// `dataRequest(with:)`. `BackoffRetryControl` suits most clients. Write your own policy if the decision depends on your server.
 ///
 /// ```swift
 /// /// Waits out a maintenance window that ends within a minute.
 /// struct MaintenanceRetry: RetryControl {
 ///     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-///         guard attempt.response?.statusCode == 503, attempt.number < 3 else { return .noRetry }
+///         guard attempt.response?.statusCode == 503, attempt.number < 3 else {
+///             return .noRetry
+///         }
 ///         let wait = attempt.retryAfter ?? .seconds(5)
 ///         return wait <= .seconds(60) ? .retryAfter(wait / .seconds(1)) : .noRetry
 ///     }
 /// }
 /// ```
 ///
-/// **When the library asks.** After each attempt that ended in one of these ways:
+/// **When it is called.** Ness calls the policy after each attempt that ended in one of these ways:
 ///
-/// - an error, such as a timeout, a lost connection, or one that a loader of the application threw
+/// - an error, such as a timeout, a lost connection, or one that a custom loader threw
 /// - a response that a validator rejected
 /// - a response with status 408, 429, or 500 and above, even if every validator accepts it
 ///
-/// It does not ask after a drop, an invalid request, a failed TLS handshake, a decoding error or a failed file operation, or if a duplicate
-/// policy excluded the caller. It does not ask about a 401 that a request's `Authentication` handles, even if the authentication gave up or
-/// failed. It does not ask about a stream whose reader has received bytes, nor about a response that a typed result rejects for its
-/// `Content-Type`, nor about a request whose body is a sequence that can be sent only once, if an attempt has started to read it.
+/// Ness does not call it:
 ///
-/// **Safety.** The library asks the manager's control only if another attempt does no harm. Either the request is idempotent (by its
-/// method, or by `set(isIdempotent:)`), or the server certainly has not seen it, or the response has a status in the control's
-/// `repeatsRefused`. A request's own control always applies, because the caller chose it for this request.
+/// - after a drop, an invalid request, a failed TLS handshake, a decoding error, a failed file operation, or an exclusion by a duplicate
+///   handler
+/// - for a 401 that the request's `Authentication` handles, even if the authentication gave up or failed
+/// - for a stream whose reader has received bytes
+/// - for a response that a typed result rejects for its `Content-Type`
+/// - for a request whose body is a sequence that can be sent only once, if an attempt has started to read it
 ///
-/// **Limits.** The library makes no further attempt if the wait would pass the request's deadline, or if the manager's `retryBudget` is
-/// used up.
+/// **Safety.** The manager's policy applies only when a retry is safe. That is so if the request is idempotent (by its method, or by
+/// `set(isIdempotent:)`), if it certainly never reached the server, or if the response's status is in the policy's `repeatsRefused`. A
+/// request's policy applies to any method, because you chose it for that request.
 ///
-/// **Threads.** One control serves any number of requests at the same time. `FailedAttempt` holds everything about one request, so a
-/// control needs no state. `shouldRetry` runs off the main thread, in the request's task. It may suspend: when the caller drops the
-/// request, the library cancels the task and ignores the decision.
+/// **Limits.** Ness does not retry if the wait would pass the request's deadline, or if the manager's `retryBudget` is exhausted. It then
+/// reports the last response or error.
+///
+/// **Threads.** One policy serves any number of concurrent requests. It needs no state, because `FailedAttempt` holds everything about one
+/// request. `shouldRetry` runs off the main thread, in the request's task. It may suspend: if the caller drops the request, Ness cancels
+/// the task and ignores the decision.
 ///
 /// **Testing.** `FailedAttempt` has a public initializer:
 ///
 /// ```swift
-/// let attempt = FailedAttempt(request: request, response: HTTPResponse(statusCode: 503, request: request))
+/// let response = HTTPResponse(statusCode: 503, request: request)
+/// let attempt = FailedAttempt(request: request, response: response)
 /// #expect(await MaintenanceRetry().shouldRetry(attempt) == .retryAfter(5))
 /// ```
 public protocol RetryControl: Sendable {
-    /// Decides whether to make another attempt, and after which wait. Runs off the main thread, in the request's task.
+    /// Decides whether to retry, and after which wait. Runs off the main thread, in the request's task.
     /// - Parameter attempt: The attempt that failed: its request, its response or error, and its number.
     /// - Returns: The decision.
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision
 
-    /// The statuses with which the server says that it has not processed a request, such as 429. After such a response a manager's control
-    /// decides even about a request that is not idempotent, such as a POST. None by default.
+    /// The statuses, such as 429, that mean that the server has not processed the request. After such a response, the manager's policy
+    /// applies even to a request that is not idempotent, such as a POST. None by default.
     var repeatsRefused: Set<Int> { get }
 }
 
@@ -60,9 +67,9 @@ extension RetryControl {
     public var repeatsRefused: Set<Int> { [] }
 }
 
-/// An attempt that failed, or whose response has a status that suggests another attempt.
+/// An attempt that failed, or whose response has a status that suggests a retry.
 public struct FailedAttempt: Sendable {
-    /// The request as the caller made it, without the changes of the pipeline.
+    /// The request as the caller made it, without the pipeline's changes.
     public var request: HTTPRequest
     /// The response, or the part of it that arrived; `nil` if none did.
     public var response: HTTPResponse?
@@ -72,12 +79,12 @@ public struct FailedAttempt: Sendable {
     public var number: Int
     /// The time since the first attempt started, by the manager's clock.
     public var elapsed: Duration
-    /// A Boolean value that indicates whether the server may have seen the request. `false` only if the server certainly has not.
+    /// A Boolean value that indicates whether the server may have seen the request. `false` only if it certainly never reached the server.
     public var mayHaveReachedServer: Bool
-    /// The wait that the server asks for in its `Retry-After` field (RFC 9110, 10.2.3); `nil` without that field.
+    /// The wait that the response's `Retry-After` field requests (RFC 9110, 10.2.3); `nil` without that field.
     public var retryAfter: Duration?
 
-    /// Makes an attempt, to test a control on its own.
+    /// Makes an attempt, to test a policy without a manager.
     /// - Parameters:
     ///   - request: The request.
     ///   - response: The response, if there was one.
@@ -85,7 +92,7 @@ public struct FailedAttempt: Sendable {
     ///   - number: The number of the attempt, counted from 1.
     ///   - elapsed: The time since the first attempt started.
     ///   - mayHaveReachedServer: A Boolean value that indicates whether the server may have seen the request.
-    ///   - retryAfter: The wait that the server asks for.
+    ///   - retryAfter: The wait that the server requests.
     public init(
         request: HTTPRequest, response: HTTPResponse? = nil, error: (any Error)? = nil, number: Int = 1, elapsed: Duration = .zero,
         mayHaveReachedServer: Bool = true, retryAfter: Duration? = nil
@@ -101,7 +108,7 @@ public struct FailedAttempt: Sendable {
 }
 
 extension FailedAttempt {
-    /// Returns true if the server rejected the request unprocessed, by the statuses of a control. A response to the GET that followed a
+    /// Returns true if the server rejected the request unprocessed, by the statuses of a policy. A response to the GET that followed a
     /// POST, after a redirect with 303, says nothing about the POST.
     func isRefused(by control: any RetryControl) -> Bool {
         guard let response, response.request.method == request.method else { return false }
@@ -114,10 +121,10 @@ package protocol FinalError: Error {}
 
 /// The decision of a `RetryControl`.
 public enum RetryControlDecision: Sendable, Hashable {
-    /// Makes no further attempt. The request ends with the outcome of the last one.
+    /// Does not retry. The request ends with the last response or error.
     case noRetry
-    /// Makes another attempt immediately.
+    /// Retries immediately.
     case retry
-    /// Makes another attempt after a wait, in seconds. Zero and less mean immediately.
+    /// Retries after a wait, in seconds. Zero and less mean immediately.
     case retryAfter(TimeInterval)
 }

@@ -86,7 +86,7 @@ final class RunningRequests: Sendable {
     /// Drops the requests that are in flight, or those of a group. A request that a refresh has made belongs to the refresh, and is only
     /// dropped with its group.
     func dropAll(in group: String?) {
-        drop { call, isOfRefresh in group.map { call.policies.groups.contains($0) } ?? !isOfRefresh }
+        drop { call, isOfRefresh in group.map { call.options.groups.contains($0) } ?? !isOfRefresh }
     }
 
     private func drop(where isChosen: (Call, _ isOfRefresh: Bool) -> Bool) {
@@ -99,7 +99,7 @@ final class RunningRequests: Sendable {
         // The refreshes first: the error of a request that is dropped must not become the error of its refresh.
         let refreshes = state.withLock { $0.refreshes.values.filter { $0.epoch < epoch }.map(\.refresh) }
         for refresh in refreshes { refresh.end(with: .failure(RunningRefresh.Abandoned())) }
-        drop { call, _ in call.policies.epoch.map { $0 < epoch } ?? true }
+        drop { call, _ in call.options.epoch.map { $0 < epoch } ?? true }
     }
 
     /// The epoch of a request that is made now. `nil` if none may be made, because the manager was shut down.

@@ -3,7 +3,9 @@ import Foundation
 /// The server of a manager's requests: base URL, default headers and credentials, as one value.
 ///
 /// ```swift
-/// ness.environment = ServerEnvironment(baseURL: staging, authentication: BearerAuthentication(token: stagingToken))
+/// ness.environment = ServerEnvironment(
+///     baseURL: staging,
+///     authentication: BearerAuthentication(token: stagingToken))
 /// ```
 ///
 /// A request keeps the environment with which it started, for all its attempts and redirects.
@@ -13,7 +15,7 @@ public struct ServerEnvironment: Sendable {
     /// Header fields for every request that does not set them itself. If there is a `baseURL`, secret fields are only added to requests
     /// for URLs inside it, even after a delegate's change. A loader that changes the URL later decides about the fields itself.
     public var defaultHeaders: HTTPHeaders
-    /// Adds credentials to requests inside `baseURL`, and to requests that ask for them.
+    /// The authentication, which adds credentials to requests under `baseURL`, and to those with `RequestBuilder.authenticate(with:)`.
     public var authentication: (any Authentication)?
 
     /// Makes an environment.

@@ -1,35 +1,39 @@
 import Foundation
 
 extension RequestBuilder {
-    /// Requests server-sent events and decodes the data of each one as JSON: the form in which the APIs of language models stream.
+    /// Requests server-sent events and decodes the data of each one as JSON, the form in which language model APIs stream.
     ///
     /// ```swift
-    /// let chunks = ness.httpRequest(.post, withUrl: "chat/completions")
-    ///     .set(jsonBody: ["model": "small", "stream": true, "messages": [["role": "user", "content": "Hello"]]])
+    /// let chunks = ness.post("chat/completions")
+    ///     .set(jsonBody: [
+    ///         "model": "small", "stream": true,
+    ///         "messages": [["role": "user", "content": "Hello"]],
+    ///     ])
     ///     .events(decoding: Chunk.self, decodingErrors: APIProblem.self)
     /// for try await chunk in chunks { print(chunk.text, terminator: "") }
     /// ```
     ///
-    /// **Sending again.** A request that is not idempotent, such as a POST, is sent once. Another request connects again when the
-    /// connection ends, and continues after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
+    /// **Reconnecting.** A request that is not idempotent, such as a POST, is sent once. Any other request reconnects when the connection
+    /// ends, and continues after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
     ///
     /// **Stopping.** Leaving the loop or canceling its task closes the connection immediately, and so does the event that ends the
     /// sequence.
     ///
-    /// **Back pressure.** A slow reader holds the server back: see `StreamPromise`.
+    /// **Back pressure.** A slow reader slows the server down: see `StreamPromise`.
     ///
-    /// The response has to be a 200 of the type `text/event-stream`, or a 204, which is a sequence without events. Events without data are
-    /// skipped. The longest silence is that of `set(timeout:)`, or else of the manager.
+    /// The response must be a 200 of the type `text/event-stream`, or a 204, which is a sequence without events. Events without data are
+    /// skipped. The longest time without a byte is that of `set(timeout:)`, else the manager's.
     /// - Parameters:
     ///   - type: The type of each event's data.
     ///   - end: The data that ends the sequence and is not delivered. `nil` for none: the sequence ends with the stream.
     ///   - requiresEnd: True if the end of a response without the data `end` is an error: the iteration then ends with
-    ///     `NessError.truncated`. A server that fails in the middle may end its response in good order. It has no effect without an `end`,
-    ///     and on a request that connects again instead.
+    ///     `NessError.truncated`. A server that fails midway may still end its response properly. Has no effect without an `end`, or on a
+    ///     request that reconnects instead.
     ///   - errorType: The type of the API's errors, decoded from the body of a response that is rejected for its status. By default the
     ///     manager's `decodingErrors`.
-    ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
-    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have started.
+    ///   - reconnects: True to reconnect when the connection ends. `nil` to reconnect only idempotent requests.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Ness does not
+    ///     retry once the events have started.
     ///   - decoder: The decoder. By default the manager's.
     /// - Returns: The values. The request is sent when the iteration starts. A rejected response ends the iteration with
     ///   `NessError.validation`, whose `underlying` is the API's error. Data that cannot be decoded ends it with `NessError.decoding`; with
@@ -44,11 +48,13 @@ extension RequestBuilder {
         return DecodedEvents(events: events, decoder: decoder, isEnd: nil)
     }
 
-    /// Requests server-sent events and decodes the data of each one as JSON, up to a value that says that it is the last.
+    /// Requests server-sent events and decodes the data of each one as JSON, up to a value that a closure recognizes as the last.
     ///
     /// ```swift
     /// let parts = ness.post("messages").set(jsonEncodable: prompt)
-    ///     .events(decoding: Part.self, endingWhen: { $0.type == "message_stop" }, requiresEnd: true)
+    ///     .events(
+    ///         decoding: Part.self, endingWhen: { $0.type == "message_stop" },
+    ///         requiresEnd: true)
     /// ```
     ///
     /// In all other respects this method works like `events(decoding:until:)`.
@@ -58,8 +64,9 @@ extension RequestBuilder {
     ///     iterated.
     ///   - requiresEnd: True if the end of a response without such a value is an error: the iteration then ends with `NessError.truncated`.
     ///   - errorType: The type of the API's errors. By default the manager's `decodingErrors`.
-    ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
-    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the events have started.
+    ///   - reconnects: True to reconnect when the connection ends. `nil` to reconnect only idempotent requests.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Ness does not
+    ///     retry once the events have started.
     ///   - decoder: The decoder. By default the manager's.
     /// - Returns: The values. The request is sent when the iteration starts. The errors are those of `events(decoding:until:)`.
     public func events<Value: Decodable & Sendable>(

@@ -1,10 +1,10 @@
 import Foundation
 
 extension RequestBuilder {
-    /// Requests server-sent events, and connects again whenever the connection ends or cannot be made (WHATWG HTML, 9.2.3).
+    /// Requests server-sent events, and reconnects whenever the connection ends or fails (WHATWG HTML, 9.2.3).
     ///
-    /// A new connection sends the last event's identifier in `Last-Event-ID`. It follows after the time that the server asked for, but not
-    /// before half a second. Without such a time it follows after three seconds.
+    /// A new connection sends the last event's identifier in `Last-Event-ID`. It follows after the time that the server requested, at least
+    /// half a second, or else after three seconds.
     ///
     /// A request that is not idempotent, such as a POST to a chat API, is sent once unless `reconnects` is true: its sequence ends with the
     /// stream, and fails if the connection breaks.
@@ -15,9 +15,9 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - timeout: The longest time without a byte before the connection counts as lost. `nil` for that of `set(timeout:)`, or for no
     ///     limit.
-    ///   - reconnects: True to connect again when the connection ends. `nil` to do so for idempotent requests only.
+    ///   - reconnects: True to reconnect when the connection ends. `nil` to reconnect only idempotent requests.
     ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default this is the data `[DONE]`, with which
-    ///     the APIs of language models end a stream. Runs in the task that reads.
+    ///     language model APIs end a stream. Runs in the task that reads.
     /// - Returns: The events. The first request is sent when the iteration starts. Leaving the loop ends the connection.
     public func serverSentEvents(
         timeout: Duration? = nil, reconnects: Bool? = nil,
@@ -46,7 +46,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
     let endsAt: @Sendable (ServerSentEvent) -> Bool
     /// True if the end of the response without the event that ends the sequence is an error.
     var requiresEnd = false
-    /// Decides on retries of each connection; `nil` for the manager's control.
+    /// The retry policy of each connection; `nil` for that of the request, else the manager's.
     var retryControl: (any RetryControl)?
     /// Decodes the API's own error from a rejected response; `nil` for that of the request.
     var parseError: ErrorReader?
@@ -140,8 +140,8 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             }
             // An empty identifier takes back the last one, even if the caller's request has it.
             if let id = parser.lastEventID { request = request.set(header: HeaderName.lastEventID, to: id.isEmpty ? nil : id) }
-            let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] policies in
-                if let parseError { policies.parseError = parseError }
+            let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] options in
+                if let parseError { options.parseError = parseError }
             }.value
             (head, reading) = (result.message, result.reading)
             if result.message.statusCode == 204 {

@@ -3,20 +3,22 @@ extension RequestBuilder {
     /// Adds loaders to this request alone. At each place they run in this order, after the manager's.
     ///
     /// ```swift
-    /// ness.httpRequest(withUrl: "report").loaders([.modifyRequest { $0.headers["X-Trace"] = trace }]).dataRequest()
+    /// ness.get("report")
+    ///     .loaders([.modifyRequest { $0.headers["X-Trace"] = trace }])
+    ///     .dataRequest()
     /// ```
     ///
     /// `Ness.reset()` does not reset them: a loader that keeps state between requests belongs to the manager.
     ///
-    /// A loader at `.exchange` runs for what this request sends. A request that joins the exchange of an equal one does not send anything.
+    /// A loader at `.exchange` does not run if this request joins the exchange of an equal one.
     /// - Parameters:
     ///   - loaders: The loaders. They add to those of earlier calls.
-    ///   - place: The place on the way of the request.
+    ///   - place: The place in the pipeline.
     public func loaders(_ loaders: [any HTTPLoader], at place: LoaderPlace = .attempt) -> RequestBuilder {
         with { $0.additions = .adding(loaders: loaders, at: place, to: $0.additions) }
     }
 
-    /// Adds an observer to this request alone. It sees the same events as the manager's observers, after them.
+    /// Adds an observer to this request alone. It receives the same events as the manager's observers, after them.
     /// - Parameter observer: The observer. It adds to those of earlier calls. The builder and the running request hold it strongly.
     public func observe(with observer: any RequestObserver) -> RequestBuilder {
         with { $0.additions = .adding(observers: [observer], to: $0.additions) }
@@ -28,14 +30,14 @@ extension RequestBuilder {
         with { $0.additions = .adding(transport: transport, to: $0.additions) }
     }
 
-    /// Sets the most bytes of the response's body, after decompression, in place of the manager's limit. A longer body fails with
+    /// Sets the largest size of the response's body, after decompression, in place of the manager's limit. A longer body fails with
     /// `NessError.responseTooLarge`. The limit does not apply to a response from the cache.
-    /// - Parameter maximumResponseBytes: The number of bytes; `nil` for no limit. A negative one fails the request with `invalidRequest`.
+    /// - Parameter maximumResponseBytes: The size in bytes; `nil` for no limit. A negative size fails the request with `invalidRequest`.
     public func set(maximumResponseBytes: Int?) -> RequestBuilder {
         set(option: MaximumResponseBytes.self, to: maximumResponseBytes ?? .max)
     }
 
-    /// Sends the request without cookies of the manager's jar, and stores no cookie that its responses set. A `Cookie` field that the
-    /// request sets itself is sent.
+    /// Sends the request without the jar's cookies, and stores no cookie that its responses set. A `Cookie` field of the request is still
+    /// sent.
     public func withoutCookies() -> RequestBuilder { set(option: BypassesCookies.self, to: true) }
 }

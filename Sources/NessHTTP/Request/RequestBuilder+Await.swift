@@ -1,16 +1,15 @@
 import Foundation
 
-/// Sends the request and waits for its result. Each method has the result of its promise's `.value`: canceling the waiting task drops the
-/// request, and every failure is the promise's error.
+/// Methods that send the request and wait for the result, without a promise. Canceling the waiting task drops the request.
 extension RequestBuilder {
-    /// Sends the request and waits for the response. Any status is a result, unless a validator rejects it: see `validate()`.
+    /// Sends the request and waits for the response. A response with any status is a result, unless a validator rejects it: see
+    /// `validate()`.
     ///
     /// ```swift
-    /// let response = try await ness.httpRequest(withUrl: "users/1").validate().response()
+    /// let response = try await ness.get("users/1").validate().response()
     /// print(response.statusCode, response.headers["ETag"] ?? "no version")
     /// ```
-    /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
-    ///   `.never` for none.
+    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     /// - Returns: The response with its whole body.
     /// - Throws: The error of `dataRequest(with:)`. If the task was canceled, `NessError.dropped`.
     @discardableResult
@@ -21,13 +20,12 @@ extension RequestBuilder {
     /// Sends the request and decodes the response as JSON, like `dataRequest(decoding:)`. `String` and `Data` are the body itself.
     ///
     /// ```swift
-    /// let user = try await ness.httpRequest(withUrl: "users/1").decoded(as: User.self)
+    /// let user = try await ness.get("users", id).decoded(as: User.self)
     /// ```
     /// - Parameters:
     ///   - type: The type to decode, which may be inferred. For an `Optional`, an empty body, as with 204, gives `nil`.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
     /// - Returns: The value.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
@@ -38,12 +36,11 @@ extension RequestBuilder {
         try await value(.decoded(type, with: decoder), decodingErrors: errorType, with: retryControl, using: decoder)
     }
 
-    /// Sends the request and decodes the response with a decoder of the caller, like `dataRequest(decodedBy:)`.
+    /// Sends the request and decodes the response with a custom decoder, like `dataRequest(decodedBy:)`.
     /// - Parameters:
     ///   - decoder: The decoder. It runs off the main thread.
     ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     /// - Returns: The value.
     /// - Throws: The error of `dataRequest(decodedBy:)`. If the task was canceled, `NessError.dropped`.
     public func decoded<Decoder: ResponseDecoder>(
@@ -52,12 +49,11 @@ extension RequestBuilder {
         try await value(.decoded(by: decoder), decodingErrors: errorType, with: retryControl)
     }
 
-    /// Sends the request, and decodes the response like `decoded(as:)`.
+    /// Sends the request and decodes the response like `decoded(as:)`, but also returns the response.
     /// - Parameters:
     ///   - type: The type to decode, which may be inferred. For an `Optional`, an empty body, as with 204, gives `nil`.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
     /// - Returns: The value together with its response.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
@@ -68,16 +64,14 @@ extension RequestBuilder {
         try await dataRequest(decoding: type, decodingErrors: errorType, with: retryControl, using: decoder).withResponse().value
     }
 
-    /// Sends the request and waits for the body as text. The status must be 2xx.
-    /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
-    ///   `.never` for none.
-    /// - Returns: The text, in the character set of the `Content-Type`; empty without a body: see `HTTPResponse.text`.
+    /// Sends the request and waits for the body as a string. The status must be 2xx.
+    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
+    /// - Returns: The string, decoded from the character set of the `Content-Type`; empty without a body: see `HTTPResponse.text`.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
     public func text(with retryControl: (any RetryControl)? = nil) async throws -> String { try await decoded(with: retryControl) }
 
     /// Sends the request and waits for the body. The status must be 2xx.
-    /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
-    ///   `.never` for none.
+    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     /// - Returns: The bytes; empty without a body.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
     public func data(with retryControl: (any RetryControl)? = nil) async throws -> Data { try await decoded(with: retryControl) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The setters of the body. The last body counts, together with its header fields.
+/// The setters of the body. The last one wins, together with its header fields.
 extension RequestBuilder {
     /// Sets bytes as the body.
     /// - Parameter body: The bytes. They are sent as `application/octet-stream` unless a `Content-Type` is set.
@@ -26,9 +26,10 @@ extension RequestBuilder {
     /// - Parameter body: The body; `nil` for none.
     public func set(body: HTTPBody?) -> RequestBuilder { with { $0.body = .success(body) } }
 
-    /// Sets a sequence as the body. It is read while it is sent, and can be sent once: see `HTTPBody.stream(_:length:contentType:)`.
+    /// Sets a sequence as the body. Ness reads it during the upload, and can send it only once: see
+    /// `HTTPBody.stream(_:length:contentType:)`.
     /// - Parameters:
-    ///   - pieces: The sequence. It is read in a separate task, off the main thread.
+    ///   - pieces: The sequence. Ness reads it in a separate task, off the main thread.
     ///   - length: The number of bytes; `nil` if it is unknown.
     ///   - contentType: The media type.
     public func set<Pieces: AsyncSequence & Sendable>(
@@ -37,7 +38,7 @@ extension RequestBuilder {
         set { .stream(pieces, length: length, contentType: contentType) }
     }
 
-    /// Sets a sequence as the body, which a closure makes for each attempt: see `HTTPBody.stream(length:contentType:_:)`.
+    /// Sets a sequence as the body. A closure makes it for each attempt: see `HTTPBody.stream(length:contentType:_:)`.
     /// - Parameters:
     ///   - makePieces: Makes the sequence. Runs off the main thread, when the body is about to be sent.
     ///   - length: The number of bytes; `nil` if it is unknown.
@@ -49,10 +50,12 @@ extension RequestBuilder {
         set { .stream(length: length, contentType: contentType, makePieces) }
     }
 
-    /// Sets a body that a closure writes while it is sent: see `HTTPBody.stream(length:contentType:_:)`.
+    /// Sets a body that a closure writes during the upload: see `HTTPBody.stream(length:contentType:_:)`.
     ///
     /// ```swift
-    /// ness.put("logs").set(streamBody: { writer in try await writer.write(Data("started".utf8)) })
+    /// ness.put("logs").set(streamBody: { writer in
+    ///     try await writer.write(Data("started".utf8))
+    /// })
     /// ```
     /// - Parameters:
     ///   - write: Writes the body. Runs in a separate task, off the main thread, for each attempt.
@@ -95,7 +98,7 @@ extension RequestBuilder {
         set { try .json(encoding: arrayJsonBody.map(AnyEncodable.init)) }
     }
 
-    /// Sets a value, as JSON.
+    /// Sets a value as the body, as JSON.
     /// - Parameters:
     ///   - jsonEncodable: The value.
     ///   - encoder: The encoder; `nil` for the manager's.
@@ -103,7 +106,7 @@ extension RequestBuilder {
         set { try .json(encoding: jsonEncodable, with: encoder ?? sender.defaults.jsonEncoder) }
     }
 
-    /// Sets an array of values, as JSON.
+    /// Sets an array of values as the body, as JSON.
     /// - Parameters:
     ///   - arrayJsonEncodable: The values.
     ///   - encoder: The encoder; `nil` for the manager's.
@@ -111,7 +114,7 @@ extension RequestBuilder {
         set { try .json(encoding: arrayJsonEncodable, with: encoder ?? sender.defaults.jsonEncoder) }
     }
 
-    /// Sets a form, as `application/x-www-form-urlencoded`.
+    /// Sets a form as the body, as `application/x-www-form-urlencoded`.
     /// - Parameter form: The fields, in order.
     public func set(form: URLQuery) -> RequestBuilder { set { .form(form) } }
 
@@ -146,7 +149,7 @@ extension RequestBuilder {
         }
     }
 
-    /// Sets a value, encoded by an encoder of the caller.
+    /// Sets a value as the body, with a custom encoder.
     /// - Parameters:
     ///   - value: The value.
     ///   - encoder: The encoder. It runs in this call.
@@ -154,10 +157,12 @@ extension RequestBuilder {
         set { HTTPBody(try encoder.encode(value), headers: HTTPHeaders(encoder.relatedHeaders ?? [:])) }
     }
 
-    /// Sets whether the body is compressed as gzip: see `HTTPBody.gzipped()`. The setting applies to the last body that is set, before this
-    /// call or after. Without zlib, the request fails with `NessError.invalidRequest` when it is started, and so does a request that sets a
-    /// `Content-Encoding` other than gzip itself. A request without a body stays as it is. Bytes in memory are compressed in the call that
-    /// starts the request, on its thread; any other body while it is sent.
+    /// Sets whether the body is compressed with gzip: see `HTTPBody.gzipped()`. The order of this call and the body's setter does not
+    /// matter.
+    ///
+    /// Bytes in memory are compressed in the call that starts the request, on its thread; any other body during the upload. The request
+    /// fails with `NessError.invalidRequest` when it is started if zlib is missing, or if the request sets a `Content-Encoding` other than
+    /// gzip.
     ///
     /// ```swift
     /// ness.post("log").set(jsonEncodable: entries).set(gzipsBody: true).dataRequest()
@@ -166,7 +171,7 @@ extension RequestBuilder {
     public func set(gzipsBody: Bool) -> RequestBuilder { with { $0.gzipsBody = gzipsBody } }
 
     /// Sets whether a body of unknown length is first read into memory, so that the request has a `Content-Length`: see
-    /// `HTTPBody.collected()`. The setting applies to the last body that is set, before this call or after.
+    /// `HTTPBody.collected()`. The order of this call and the body's setter does not matter.
     /// - Parameter collectsBody: `true` to read it into memory first.
     public func set(collectsBody: Bool) -> RequestBuilder { with { $0.collectsBody = collectsBody } }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Typed results. Decoding runs off the main thread, after the last attempt. A drop during the decoding still takes effect.
+/// Typed results. Ness decodes off the main thread, after the last attempt. A drop during decoding still takes effect.
 extension RequestBuilder {
     /// Sends the request and decodes the response as JSON. `String` and `Data` are the body itself, regardless of its type.
     ///
@@ -8,10 +8,11 @@ extension RequestBuilder {
     /// or the manager sets `Accept`. A response whose `Content-Type` is not JSON is rejected: see `set(checksContentType:)`.
     ///
     /// ```swift
-    /// ness.httpRequest(withUrl: "users/1")
+    /// ness.get("users/1")
     ///     .dataRequest(decoding: User.self, decodingErrors: APIProblem.self)
     ///     .handle { error in
-    ///         if let problem = (error as? NessError)?.underlying as? APIProblem { print(problem.title ?? "") }
+    ///         let problem = (error as? NessError)?.underlying as? APIProblem
+    ///         print(problem?.title ?? "\(error)")
     ///     }
     /// ```
     /// - Parameters:
@@ -19,11 +20,10 @@ extension RequestBuilder {
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`. It is decoded from the body of a response
     ///     that is rejected for its status. If the body contains no such error, or its `Content-Type` is not JSON, the error has no
     ///     `underlying`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
-    /// - Returns: A promise of the value. It fails with `NessError`, or with the error that a loader of the application threw. For a status
-    ///   that is not 2xx the error is `validation`, with the response, and with the API's error as `underlying`.
+    /// - Returns: A promise of the value. It fails with `NessError`, or with an error that a custom loader threw. For a status that is not
+    ///   2xx the error is `validation`, with the response, and with the API's error as `underlying`.
     @discardableResult
     public func dataRequest<Value: Decodable & Sendable>(
         decoding type: Value.Type, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil,
@@ -32,15 +32,14 @@ extension RequestBuilder {
         valueRequest(.decoded(type, with: decoder), decodingErrors: errorType, with: retryControl, using: decoder)
     }
 
-    /// Sends the request, and requires a 2xx status. Every validator must accept the response. The content of the body does not matter.
+    /// Sends the request, and requires a 2xx status. Every validator must accept the response. Ness ignores the content of the body.
     /// - Parameters:
     ///   - type: `Void.self`.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     ///   - decoder: The decoder for the error; `nil` for the manager's.
-    /// - Returns: A promise that is fulfilled when the response has arrived. It fails with `NessError`, or with the error that a loader of
-    ///   the application threw.
+    /// - Returns: A promise that is fulfilled when the response has arrived. It fails with `NessError`, or with an error that a custom
+    ///   loader threw.
     @discardableResult
     public func dataRequest(
         decoding type: Void.Type, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil,
@@ -49,18 +48,17 @@ extension RequestBuilder {
         valueRequest(.nothing, decodingErrors: errorType, with: retryControl, using: decoder)
     }
 
-    /// Sends the request and decodes the response with a decoder of the caller, in place of JSON.
+    /// Sends the request and decodes the response with a custom decoder, in place of JSON.
     ///
-    /// The status must be 2xx, and every validator must accept the response. The library sets no `Accept` and checks no `Content-Type`: use
-    /// `set(headers:)` and `validate(contentTypes:)`.
+    /// The status must be 2xx, and every validator must accept the response. Ness sets no `Accept` and checks no `Content-Type`: use
+    /// `set(header:to:)` and `validate(contentTypes:)`.
     /// - Parameters:
     ///   - decoder: The decoder. It runs off the main thread, even for an empty body.
     ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`. For errors of another form
     ///     see `decodingErrors(by:)`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none.
-    /// - Returns: A promise of the value. It fails with `NessError`, or with the error that a loader of the application threw. An error of
-    ///   the decoder is the `underlying` of `NessError.decoding`.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
+    /// - Returns: A promise of the value. It fails with `NessError`, or with an error that a custom loader threw. An error of the decoder
+    ///   is the `underlying` of `NessError.decoding`.
     @discardableResult
     public func dataRequest<Decoder: ResponseDecoder>(
         decodedBy decoder: Decoder, decodingErrors errorType: (any DecodableError.Type)? = nil,
@@ -74,8 +72,8 @@ extension RequestBuilder {
     ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
     ///   - type: The type to decode. For an `Optional`, an empty body, as with 204, gives `nil`. For any other type it is an error.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none. Each attempt sends the whole file.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt sends
+    ///     the whole file.
     ///   - decoder: The decoder for value and error; `nil` for the manager's.
     /// - Returns: A promise of the value, whose progress is that of the upload. It fails like that of `dataRequest(decoding:)`.
     @discardableResult
@@ -87,13 +85,13 @@ extension RequestBuilder {
             .valueRequest(.decoded(type, with: decoder), .upload, decodingErrors: errorType, with: retryControl, using: decoder)
     }
 
-    /// Sends a file, which is read during the upload, and requires a 2xx status. The content of the response does not matter.
+    /// Sends a file, which is read during the upload, and requires a 2xx status. Ness ignores the content of the response.
     /// - Parameters:
     ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
     ///   - type: `Void.self`.
     ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none. Each attempt sends the whole file.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt sends
+    ///     the whole file.
     ///   - decoder: The decoder for the error; `nil` for the manager's.
     /// - Returns: A promise that is fulfilled when the response has arrived. It fails like that of `dataRequest(decoding:)`.
     @discardableResult
@@ -104,13 +102,13 @@ extension RequestBuilder {
         set(body: HTTPBody(file: file)).valueRequest(.nothing, .upload, decodingErrors: errorType, with: retryControl, using: decoder)
     }
 
-    /// Sends a file, which is read during the upload, and decodes the response with a decoder of the caller: see `dataRequest(decodedBy:)`.
+    /// Sends a file, which is read during the upload, and decodes the response with a custom decoder: see `dataRequest(decodedBy:)`.
     /// - Parameters:
     ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
     ///   - decoder: The decoder. It runs off the main thread, even for an empty body.
     ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none. Each attempt sends the whole file.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt sends
+    ///     the whole file.
     /// - Returns: A promise of the value, whose progress is that of the upload. It fails like that of `dataRequest(decodedBy:)`.
     @discardableResult
     public func uploadRequest<Decoder: ResponseDecoder>(
@@ -120,20 +118,24 @@ extension RequestBuilder {
         set(body: HTTPBody(file: file)).valueRequest(.decoded(by: decoder), .upload, decodingErrors: errorType, with: retryControl)
     }
 
-    /// Decodes the API's errors with a decoder of the caller, such as errors in XML. It applies however the request is sent: as a typed
-    /// result, a download, a stream. A type that the sending method names comes first, and the manager's `decodingErrors` last.
+    /// Decodes the API's errors with a custom decoder, such as errors in XML. It applies to every sending method, including downloads and
+    /// streams. A type that the sending method names takes precedence over it, and it takes precedence over the manager's `decodingErrors`.
     ///
     /// ```swift
     /// struct Fault: Error { let text: String }
     /// struct FaultDecoder: ResponseDecoder {
-    ///     func decode(from data: Data) throws -> Fault { Fault(text: String(decoding: data, as: UTF8.self)) }
+    ///     func decode(from data: Data) throws -> Fault {
+    ///         Fault(text: String(decoding: data, as: UTF8.self))
+    ///     }
     /// }
-    /// let film = try await ness.get("film").decodingErrors(by: FaultDecoder()).downloadRequest(intoFolder: folder).value
+    /// let film = try await ness.get("film")
+    ///     .decodingErrors(by: FaultDecoder())
+    ///     .downloadRequest(intoFolder: folder).value
     /// ```
     ///
-    /// - Parameter decoder: Decodes the body of a response that is rejected for its status, unless it is empty. The library sets no
-    ///   `Accept` and checks no `Content-Type`. It runs off the main thread. Its error becomes the `underlying` of `NessError.validation`;
-    ///   if it throws, there is no `underlying`.
+    /// - Parameter decoder: Decodes the body of a response that is rejected for its status, unless it is empty. Ness sets no `Accept` and
+    ///   checks no `Content-Type`. The decoder runs off the main thread. The decoded error becomes the `underlying` of
+    ///   `NessError.validation`; if the decoder throws, there is no `underlying`.
     public func decodingErrors<Decoder: ResponseDecoder>(by decoder: Decoder) -> RequestBuilder where Decoder.Decoded: Error {
         with { $0.decodeError = { $0.body.isEmpty ? nil : try? decoder.decode(from: $0.body) } }
     }

@@ -1,4 +1,4 @@
-/// The setters of the header fields. A body brings its own fields: see `HTTPBody.headers`.
+/// The setters of the header fields. A body has further fields: see `HTTPBody.headers`.
 extension RequestBuilder {
     /// Sets header fields. They are added to those that an earlier call has set, and replace those of the same name.
     /// - Parameters:
@@ -21,8 +21,8 @@ extension RequestBuilder {
     /// ```
     /// - Parameters:
     ///   - name: The field's name, in any case.
-    ///   - value: The value, in place of all values that earlier calls have set. `nil` removes them. The manager's default
-    ///     header is then sent.
+    ///   - value: The value, in place of all values that earlier calls have set. `nil` removes them, so the manager's default header
+    ///     applies.
     public func set(header name: String, to value: String?) -> RequestBuilder { with { $0.headers[name] = value } }
 
     /// Adds a value to a header field, after the values that it already has.

@@ -7,22 +7,24 @@ extension RequestBuilder {
     /// Authenticates the request, regardless of its URL.
     ///
     /// ```swift
-    /// ness.get("https://files.example.com/1").authenticate(with: .bearer(token)).dataRequest()
+    /// ness.get("https://files.example.com/1")
+    ///     .authenticate(with: .bearer(token))
+    ///     .dataRequest()
     /// ```
-    /// - Parameter authentication: The authentication; `nil` for that of the environment in which the request starts.
+    /// - Parameter authentication: The authentication; `nil` for the one in the environment in which the request starts.
     public func authenticate(with authentication: (any Authentication)? = nil) -> RequestBuilder {
         with { $0.authentication = authentication.map(AuthenticationChoice.given) ?? .environment }
     }
 
-    /// Sets the control that decides on further attempts, in place of the manager's. It applies unless the method that starts the request,
-    /// such as `dataRequest(with:)`, gives another one.
+    /// Sets the retry policy, in place of the manager's. A policy passed to the sending method, such as `dataRequest(with:)`, takes
+    /// precedence.
     ///
-    /// The control decides about every failure, even that of a POST, because the caller chose it for this request: see `RetryControl`.
+    /// A policy set on a request applies to any method, even POST, because you chose it for that request: see `RetryControl`.
     ///
     /// ```swift
     /// ness.post("orders").set(jsonEncodable: order).set(retry: .never).dataRequest()
     /// ```
-    /// - Parameter retry: The control; `nil` for the manager's, `.never` for no further attempt.
+    /// - Parameter retry: The policy; `nil` for the manager's, `.never` for no retries.
     public func set(retry: (any RetryControl)?) -> RequestBuilder { with { $0.retryControl = retry } }
 
     /// Sets an environment for this request alone, in place of the manager's.
@@ -32,13 +34,13 @@ extension RequestBuilder {
     /// Sends the request without the manager's credential.
     public func withoutAuthentication() -> RequestBuilder { with { $0.authentication = .none } }
 
-    /// Sets whether sending the request twice has the effect of sending it once, regardless of its method. A retry control may then retry
-    /// the request even after the server may have seen it.
-    /// - Parameter isIdempotent: `true` if it has.
+    /// Declares whether repeating the request is harmless, regardless of its method. If it is, the manager's retry policy applies even
+    /// after the request may have reached the server.
+    /// - Parameter isIdempotent: `true` if repeating the request is harmless.
     public func set(isIdempotent: Bool) -> RequestBuilder { with { $0.isIdempotent = isIdempotent } }
 
-    /// Makes requests with the same identifier duplicates of each other, regardless of their method, URL and body: see `DuplicatedHandler`.
-    /// Their kind and their secret header fields must also be equal.
+    /// Makes requests with the same identifier duplicates of each other, regardless of method, URL and body: see `DuplicatedHandler`. Their
+    /// kind of result and their secret header fields must be equal as well.
     /// - Parameter duplicateIdentifier: The identifier; `nil` to compare method, URL, header fields and body.
     public func set(duplicateIdentifier: String?) -> RequestBuilder { with { $0.duplicateIdentifier = duplicateIdentifier } }
 
@@ -66,7 +68,7 @@ extension RequestBuilder {
     }
 
     /// Sets the urgency of the request, as a hint. The server learns it from the header field `Priority` (RFC 9218), and URLSession on
-    /// Apple platforms from its task. The manager's own queues stay first in, first out. Requests that differ in their priority only are
+    /// Apple platforms from its task. The manager's own queues stay first in, first out. Requests that differ only in their priority are
     /// duplicates.
     /// - Parameter priority: The priority.
     public func set(priority: RequestPriority) -> RequestBuilder {
@@ -82,7 +84,7 @@ extension RequestBuilder {
     /// every case. A request without a body has no expectation.
     /// - Parameters:
     ///   - expectsContinue: `true` to wait.
-    ///   - limit: The longest wait, which counts from one millisecond. It passes in real time, regardless of the manager's clock.
+    ///   - limit: The longest wait, at least one millisecond, in real time regardless of the manager's clock.
     public func set(expectsContinue: Bool, within limit: Duration = .seconds(1)) -> RequestBuilder {
         set(option: ExpectsContinue.self, to: expectsContinue ? limit : nil)
     }

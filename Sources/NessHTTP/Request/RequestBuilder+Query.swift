@@ -24,7 +24,9 @@ extension RequestBuilder {
     /// Sets query parameters from a value whose type conforms to `Encodable`. They are added to the query that the URL already has.
     ///
     /// ```swift
-    /// let cats = ness.get("cats").set(urlEncodable: Filter(tags: ["tabby"], since: date)).dataRequest(decoding: [Cat].self)
+    /// let cats = try await ness.get("cats")
+    ///     .set(urlEncodable: Filter(tags: ["tabby"], since: date))
+    ///     .decoded(as: [Cat].self)
     /// ```
     /// - Parameters:
     ///   - option: The treatment of the parameters that an earlier call has set.

@@ -1,13 +1,12 @@
 import Foundation
 
-/// Sends the request. Each call immediately sends a separate request, whether or not the caller keeps the promise.
+/// Methods that send the request. Each call immediately sends a separate request, even if the caller does not keep the promise.
 extension RequestBuilder {
-    /// Sends the request, and collects the whole response in memory.
+    /// Sends the request and keeps the whole response in memory.
     ///
     /// A response with any status is a result, unless a validator rejects it.
-    /// - Parameter retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's,
-    ///   `.never` for none.
-    /// - Returns: A promise of the response. It fails with `NessError`, or with the error that a loader of the application threw.
+    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
+    /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
         DataPromise(makeCall(.data, retryControl), by: sender) { DataResult(message: $0) }
@@ -16,16 +15,16 @@ extension RequestBuilder {
     /// Sends the request and waits for its value: in the calling task, unless code of the application is awaited on the way, which may
     /// ignore the end of the call.
     /// - Parameters:
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's.
     ///   - parseError: Decodes the API's own errors; `nil` for the request's reader.
     ///   - make: Makes the value from the response.
     func awaited<Value: Sendable>(
         _ retryControl: (any RetryControl)?, parseError: ErrorReader? = nil, _ make: @escaping @Sendable (HTTPResponse) throws -> Value
     ) async throws -> Value {
         let awaitsApplication = awaitsApplication(retryControl)
-        let call = makeCall(.data, retryControl) { choices in
-            if let parseError { choices.parseError = parseError }
-            choices.isAwaited = !awaitsApplication
+        let call = makeCall(.data, retryControl) { options in
+            if let parseError { options.parseError = parseError }
+            options.isAwaited = !awaitsApplication
         }
         if awaitsApplication { return try await RequestPromise(call, by: sender, value: make).value }
         return try await AwaitedResult(call, value: make).run(by: sender)
@@ -44,31 +43,30 @@ extension RequestBuilder {
     /// Makes the call that this builder describes.
     /// - Parameters:
     ///   - kind: The kind of result.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none.
-    ///   - change: Adds the policies that only this kind of request has.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
+    ///   - change: Adds the options that only this kind of request has.
     func makeCall(
-        _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout CallChoices) -> Void = { _ in }
+        _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout CallOptions) -> Void = { _ in }
     ) -> Call {
         // Read once, so that a switch of environments at this moment cannot mix two of them.
         let environment = environment ?? sender.environment
-        var policies = CallChoices()
-        policies.kind = kind
-        policies.groups = groups
-        policies.environment = environment
-        policies.validators = validators
-        policies.retryControl = retryControl ?? self.retryControl
-        policies.authentication = authentication
-        policies.duplicateIdentifier = duplicateIdentifier
-        policies.additions = additions
-        policies.epoch = sender.running.epoch
-        policies.listeners = listeners
-        policies.parseError = errorReader()
-        change(&policies)
+        var options = CallOptions()
+        options.kind = kind
+        options.groups = groups
+        options.environment = environment
+        options.validators = validators
+        options.retryControl = retryControl ?? self.retryControl
+        options.authentication = authentication
+        options.duplicateIdentifier = duplicateIdentifier
+        options.additions = additions
+        options.epoch = sender.running.epoch
+        options.listeners = listeners
+        options.parseError = errorReader()
+        change(&options)
         let request = Result { try build(in: environment) }
-        if hasRootedPath, let url = try? request.get().url { policies.leavesBaseURL = environment.baseURL?.contains(url) == false }
+        if hasRootedPath, let url = try? request.get().url { options.leavesBaseURL = environment.baseURL?.contains(url) == false }
         let call = Call(
-            request, CallPolicies(policies), observers: sender.observers + (additions?.observers ?? []), clock: sender.pipelineClock)
+            request, options, observers: sender.observers + (additions?.observers ?? []), clock: sender.pipelineClock)
         for listener in listeners?.progress ?? [] { call.listen(listener, atEnd: nil) }
         return call
     }

@@ -2,7 +2,8 @@ import Foundation
 
 extension RequestBuilder {
     /// Sends the request and delivers the body as it arrives.
-    /// - Parameter retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has started.
+    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Ness does
+    ///   not retry once the body has started.
     /// - Returns: A promise of the head, from which the body can be read. It fails with `NessError`, or with an error that a custom loader
     ///   threw.
     @discardableResult
@@ -10,17 +11,19 @@ extension RequestBuilder {
 
     /// Sends the request and decodes the lines of the response, each a JSON value, as they arrive.
     ///
-    /// The request asks for JSON, and the response is checked as for `dataRequest(decoding:)`: a status that is not 2xx and a Content-Type
-    /// that is not JSON are rejected.
+    /// The request accepts JSON, and Ness checks the response like `dataRequest(decoding:)`: it rejects a status that is not 2xx and a
+    /// Content-Type that is not JSON.
     ///
     /// ```swift
-    /// for try await entry in ness.httpRequest(withUrl: "log").streamRequest(decoding: Entry.self) { print(entry) }
+    /// let entries = ness.get("log").streamRequest(decoding: Entry.self)
+    /// for try await entry in entries { print(entry) }
     /// ```
     /// - Parameters:
     ///   - type: The type of each line.
     ///   - errorType: The type of the API's errors, decoded from the body of a response that is rejected for its status. By default the
     ///     manager's `decodingErrors`.
-    ///   - retryControl: Decides on retries, in place of the manager's control. No retry follows once the body has started.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Ness does not
+    ///     retry once the body has started.
     ///   - decoder: The decoder. By default the manager's.
     /// - Returns: The values, and the promise of the head as `promise`. The request starts in this call.
     @discardableResult
@@ -34,17 +37,17 @@ extension RequestBuilder {
             "application/x-ndjson, application/json;q=0.9" + (errorType == nil ? "" : ", application/problem+json;q=0.8"))
         builder.validators.insert(StatusCodeValidator.success, at: 0)
         if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
-        let promise = builder.stream(retryControl) { policies in
-            policies.parseError = errorReader(errorType, decoder)
+        let promise = builder.stream(retryControl) { options in
+            options.parseError = errorReader(errorType, decoder)
         }
         return ResponseJSONLines(promise, decoder)
     }
 
-    func stream(_ retryControl: (any RetryControl)?, _ change: (inout CallChoices) -> Void = { _ in }) -> StreamPromise {
+    func stream(_ retryControl: (any RetryControl)?, _ change: (inout CallOptions) -> Void = { _ in }) -> StreamPromise {
         let sink = StreamSink()
-        let call = makeCall(.stream, retryControl) { policies in
-            policies.sink = sink
-            change(&policies)
+        let call = makeCall(.stream, retryControl) { options in
+            options.sink = sink
+            change(&options)
         }
         sink.belongs(to: call)
         return StreamPromise(call, sink, by: sender)

@@ -1,39 +1,42 @@
 import Foundation
 
-/// Uploads and downloads. Each call makes a new request, which starts immediately, even if the promise is not kept.
+/// Uploads and downloads. Each call immediately sends a separate request, even if the caller does not keep the promise.
 extension RequestBuilder {
     /// Sends a file, which is read during the upload, and keeps the whole response in memory. The file replaces any other body.
     /// - Parameters:
     ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
-    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt sends the whole file.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt sends
+    ///     the whole file.
     /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
         UploadPromise(set(body: HTTPBody(file: file)).makeCall(.upload, retryControl), by: sender) { DataResult(message: $0) }
     }
 
-    /// Saves the response in a file. The status has to be 2xx, and the validators have to accept the response, which they see without its
+    /// Saves the response in a file. The status must be 2xx, and the validators must accept the response, which they receive without its
     /// body.
     ///
-    /// The file appears at its URL when it is complete, synced to the disk and as long as the server announced. Until then an existing file
-    /// stays unchanged. The partial file of an earlier download of the same URL to the same destination is resumed, if the server still has
-    /// that version.
+    /// Ness writes to a partial file. It replaces the destination only once the download is complete: synced to the disk, and as long as
+    /// the server announced. A download resumes the partial file of an earlier one of the same URL to the same destination, if the server
+    /// still has that version.
     ///
     /// ```swift
     /// // The signature changes each time, so the key identifies the file.
     /// let url = try await signer.presignedURL(bucket: "films", key: "1.mp4")
-    /// ness.httpRequest(withUrl: url).downloadRequest(forSavedLocation: file, identifiedBy: "films/1.mp4")
+    /// ness.get(url)
+    ///     .downloadRequest(forSavedLocation: file, identifiedBy: "films/1.mp4")
     /// ```
     /// - Parameters:
     ///   - file: The destination. Its folder must exist, unless `createsFolders` is true.
-    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial
-    ///     file of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
-    ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
-    ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
-    ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
-    ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. A download
+    ///     resumes the partial file of an earlier one with the same identifier. `nil`: the URL identifies the file.
+    ///   - segments: The number of parts to fetch concurrently, if the server supports ranges. The host's connection limit applies.
+    ///   - coding: The treatment of a compressed file. By default its download fails.
+    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
+    ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
-    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
+    ///     resumes where the last one ended.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
@@ -51,24 +54,26 @@ extension RequestBuilder {
     /// A closure can choose the destination instead:
     ///
     /// ```swift
-    /// ness.httpRequest(withUrl: "photos/1").downloadRequest(intoFolder: photos) { response in
-    ///     photos.appending(path: response.headers["Content-Type"] == "image/png" ? "1.png" : "1.jpg")
+    /// ness.get("photos/1").downloadRequest(intoFolder: photos) { response in
+    ///     let isPNG = response.headers["Content-Type"] == "image/png"
+    ///     return photos.appending(path: isPNG ? "1.png" : "1.jpg")
     /// }
     /// ```
     ///
-    /// Such a closure must not use text of the server in a path: `../` leads out of the folder.
+    /// The closure must not use strings of the server in a path: `../` leads out of the folder.
     /// - Parameters:
     ///   - folder: The destination folder. It must exist, unless `createsFolders` is true.
-    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial
-    ///     file of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
-    ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
-    ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
-    ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
-    ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. A download
+    ///     resumes the partial file of an earlier one with the same identifier. `nil`: the URL identifies the file.
+    ///   - segments: The number of parts to fetch concurrently, if the server supports ranges. The host's connection limit applies.
+    ///   - coding: The treatment of a compressed file. By default its download fails.
+    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
+    ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
-    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
+    ///     resumes where the last one ended.
     ///   - destination: Chooses the final URL of the file from the response, which has no body. Runs off the main thread when all bytes
-    ///     have arrived, before the file is checked and renamed. `folder` then only holds the partial file, so it has to be on the same
+    ///     have arrived, before the file is checked and renamed. `folder` then only holds the partial file, so it must be on the same
     ///     volume. An existing file is replaced. An error that the closure throws becomes the `underlying` of `NessError.fileSystem`, and a
     ///     later download resumes from the received bytes.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
@@ -91,23 +96,25 @@ extension RequestBuilder {
     /// this method works like `downloadRequest(forSavedLocation:)`.
     ///
     /// ```swift
-    /// switch try await request.downloadRequestIfChanged(forSavedLocation: file).value {
+    /// let download = request.downloadRequestIfChanged(forSavedLocation: file)
+    /// switch try await download.value {
     /// case .fetched(let new): show(new.dataLocalURL)
     /// case .unchanged: break
     /// }
     /// ```
     /// - Parameters:
     ///   - file: The destination. Its folder must exist, unless `createsFolders` is true.
-    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. The partial
-    ///     file of an earlier download with the same identifier is resumed. `nil`: the URL identifies the file.
-    ///   - segments: The number of parts that are fetched in parallel, if the server supports ranges. The host's connection limit applies.
-    ///   - coding: The treatment of a compressed file. By default the download of such a file fails.
-    ///   - expectation: The digest or the size that the file must have before it gets its name. Otherwise the download fails with
-    ///     `NessError.validation`, whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - identifier: Identifies the file in place of the URL, for a URL that is different each time, such as a signed one. A download
+    ///     resumes the partial file of an earlier one with the same identifier. `nil`: the URL identifies the file.
+    ///   - segments: The number of parts to fetch concurrently, if the server supports ranges. The host's connection limit applies.
+    ///   - coding: The treatment of a compressed file. By default its download fails.
+    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
+    ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
-    ///   - retryControl: Decides on retries, in place of the manager's control. Each attempt resumes where the last one ended.
-    /// - Returns: A promise of the file, which also tells whether it was fetched. It fails with `NessError`; the kind is `fileSystem` if
-    ///   the file cannot be written.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
+    ///     resumes where the last one ended.
+    /// - Returns: A promise of the file and of whether it was fetched. It fails with `NessError`; the kind is `fileSystem` if the file
+    ///   cannot be written.
     @discardableResult
     public func downloadRequestIfChanged(
         forSavedLocation file: URL, identifiedBy identifier: String? = nil, segments: Int = 1, coding: DownloadCoding = .refused,

@@ -10,22 +10,26 @@ extension RequestBuilder {
     /// Requires one of several media types. A response without content passes: its status is 204, 205 or 304, or its length is 0.
     ///
     /// ```swift
-    /// ness.httpRequest(withUrl: "cats/1/photo").validate(contentTypes: ["image/*", "application/pdf"]).downloadRequest(intoFolder: folder)
+    /// ness.get("cats/1/photo")
+    ///     .validate(contentTypes: ["image/*", "application/pdf"])
+    ///     .downloadRequest(intoFolder: folder)
     /// ```
     /// - Parameter contentTypes: The media types without parameters, in any case. `image/*` stands for all types of images, and `*/*` for
     ///   any type. Other content without a `Content-Type` passes only with `*/*`.
     public func validate(contentTypes: [String]) -> RequestBuilder { validate(using: ContentTypeValidator(contentTypes)) }
 
-    /// Judges the response with a closure. A thrown error rejects the response: the request fails with `NessError.validation`, whose
-    /// `underlying` is the thrown error. A retry control may ask for another attempt.
+    /// Adds a closure that judges the response. A thrown error rejects the response: the request fails with `NessError.validation`, whose
+    /// `underlying` is the thrown error. A retry policy may then retry.
     ///
     /// ```swift
-    /// let user = try await ness.httpRequest(withUrl: "users/1")
-    ///     .validate { response in if response.headers["API-Version"] != "2" { throw OldServer() } }
+    /// let user = try await ness.get("users/1")
+    ///     .validate { response in
+    ///         if response.headers["API-Version"] != "2" { throw OldServer() }
+    ///     }
     ///     .decoded(as: User.self)
     /// ```
     /// - Parameter check: Takes the response and throws to reject it. Runs off the main thread, once or more for each attempt. The body of
-    ///   a download or a stream is empty. The error's description becomes part of the description of `NessError`, so it must not contain a
+    ///   a download or a stream is empty. The description of `NessError` contains the error's description, so that must not contain a
     ///   secret.
     public func validate(_ check: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {
         validate(using: ClosureValidator(check: check))

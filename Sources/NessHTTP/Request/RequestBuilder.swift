@@ -2,18 +2,19 @@ import Foundation
 
 /// Describes a request. A builder is a value: define it once, change copies of it, and send it any number of times.
 ///
-/// A manager makes builders: `ness.httpRequest(.get, withUrl: "users")`. Every setter returns a changed copy. A method such as
-/// `dataRequest()`, `downloadRequest(forSavedLocation:)` or `streamRequest()` sends the request immediately and returns a promise. It does
-/// so for each call, so one builder can send many requests.
+/// A manager makes builders: `ness.get("users")`. Every setter returns a changed copy. `decoded(as:)` and `response()` send the request and
+/// wait for the result. `dataRequest()`, `downloadRequest(forSavedLocation:)` and `streamRequest()` send it and return a promise. Each call
+/// sends a separate request.
 ///
 /// ```swift
-/// let users = ness.httpRequest(.get, withUrl: "users")
+/// let users = ness.get("users")
 ///     .set(urlParameters: ["fields": "name"])
 ///     .set(timeout: .seconds(10), deadline: .seconds(60))
-///     .validate(statusCodes: 200..<300)
 ///
-/// let first = users.dataRequest(decoding: [User].self)
-/// let second = users.set(.appendAndOverwriteSameKey, urlParameters: ["page": 2]).dataRequest(decoding: [User].self)
+/// let first = try await users.decoded(as: [User].self)
+/// let second = try await users
+///     .set(.appendAndOverwriteSameKey, urlParameters: ["page": 2])
+///     .decoded(as: [User].self)
 /// ```
 ///
 /// **Order does not matter.** Setters of different things commute. A body's own header fields, such as `Content-Type`, belong to the body
@@ -23,16 +24,16 @@ import Foundation
 /// `set(urlParameters:)` replaces all parameters that earlier calls set. A `SetOption` changes this, for both. Limits and policies keep
 /// the last value. Validators, groups and secret names add up.
 ///
-/// **Errors are delivered by the promise.** No setter throws. A URL that cannot be parsed, and parameters or a body that cannot be encoded,
-/// fail the request with `NessError.invalidRequest` when it is started, and the library sends nothing. `build()` throws the same error
-/// immediately.
+/// **Errors are delivered by the promise.** No setter throws. An invalid URL, and parameters or a body that cannot be encoded, fail the
+/// request with `NessError.invalidRequest` when it is started. Ness then sends nothing. `build()` throws the same error immediately.
 ///
 /// **Threads.** A builder may be used from any thread. The request runs off the main thread.
 ///
 /// **Testing.** `build()` returns the `HTTPRequest` without sending it:
 ///
 /// ```swift
-/// #expect(try users.build().url.absoluteString == "https://api.example.com/v1/users?fields=name")
+/// let url = try users.build().url.absoluteString
+/// #expect(url == "https://api.example.com/v1/users?fields=name")
 /// ```
 public struct RequestBuilder: Sendable {
     let sender: any RequestSender
@@ -166,9 +167,9 @@ public struct RequestBuilder: Sendable {
     /// Sets the time limits. A limit that is not positive fails the request with `NessError.invalidRequest` when it is started.
     /// - Parameters:
     ///   - timeout: The longest time without a byte in either direction. `nil` keeps the limit that is set.
-    ///   - firstByteTimeout: The same until the response starts, in place of `timeout`: for a server that computes for minutes, but then
-    ///     must not pause. `nil` keeps the limit that is set, which is `timeout` in a request that sets none.
-    ///   - deadline: The longest time for the whole request, with its retries and waits. `nil` keeps the limit that is set.
+    ///   - firstByteTimeout: The longest time without a byte until the response starts, in place of `timeout`, for a server that computes
+    ///     for minutes first. `nil` keeps the limit that is set, which is `timeout` in a request that sets none.
+    ///   - deadline: The longest time for the whole request, including retries and waits. `nil` keeps the limit that is set.
     public func set(timeout: Duration? = nil, firstByteTimeout: Duration? = nil, deadline: Duration? = nil) -> RequestBuilder {
         with { builder in
             if let timeout { builder.timeout = timeout }
@@ -179,7 +180,7 @@ public struct RequestBuilder: Sendable {
 
     // MARK: redirects and secrets
 
-    /// Sets the policy for redirects. A redirect with 307 or 308 takes the method and the body to another origin: see `RedirectPolicy`.
+    /// Sets the redirect policy. A redirect with 307 or 308 takes the method and the body to another origin: see `RedirectPolicy`.
     /// - Parameters:
     ///   - redirects: The policy.
     ///   - allowsInsecure: `true` if a redirect may lead from https to http. `nil` keeps the setting.
@@ -192,10 +193,11 @@ public struct RequestBuilder: Sendable {
 
     /// Marks header fields and parameters as secret. No description shows them, and no redirect carries the header fields to another
     /// origin. A body is not a header field: a redirect with 307 or 308 carries it along.
-    /// - Parameter secretNames: Their names, without regard to case. They add to the names that are already secret.
+    /// - Parameter secretNames: Their names, in any case. They add to the names that are already secret.
     public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames.insert(secretNames) } }
 
-    /// Marks header fields and parameters as not secret, though their words or the manager say so: see `Ness.Configuration.secretNames`.
+    /// Marks header fields and parameters as not secret, even if their words or the manager make them secret: see
+    /// `Ness.Configuration.secretNames`.
     /// - Parameter publicNames: Their names, in any case.
     public func set(publicNames: [String]) -> RequestBuilder { with { $0.secretNames.remove(publicNames) } }
 }

@@ -27,7 +27,7 @@ extension ResponseReading where Value: Decodable {
 }
 
 extension ResponseReading {
-    /// Requires a 2xx status, and decodes the body with a decoder of the caller.
+    /// Requires a 2xx status, and decodes the body with a custom decoder.
     static func decoded<Decoder: ResponseDecoder>(by decoder: Decoder) -> ResponseReading where Decoder.Decoded == Value {
         ResponseReading(status: StatusCodeValidator.success, takesAnyType: true) { try $0.parseBody(using: decoder) }
     }
@@ -44,8 +44,7 @@ extension RequestBuilder {
     ///   - reading: The conversion.
     ///   - kind: The kind of request.
     ///   - errorType: The type of the API's errors; `nil` for the manager's.
-    ///   - retryControl: The control that decides on further attempts; `nil` for that of `set(retry:)` or else the manager's, `.never` for
-    ///     none.
+    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     ///   - decoder: The decoder for the API's errors; `nil` for the manager's.
     func valueRequest<Value: Sendable>(
         _ reading: ResponseReading<Value>, _ kind: RequestKind = .data, decodingErrors errorType: (any DecodableError.Type)?,

@@ -107,10 +107,14 @@ extension ResponseSpec where ResponseModel == Void {
 /// extension ShopSpec {
 ///     var url: String { "shop/v2/\(path)" }
 ///     var headers: HTTPHeaders { ["Accept": "application/json"] }
-///     func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.group("shop").set(timeout: .seconds(10)) }
+///     func prepare(_ builder: RequestBuilder) -> RequestBuilder {
+///         builder.group("shop").set(timeout: .seconds(10))
+///     }
 /// }
 /// extension ShopSpec where ResponseModel: Decodable {
-///     func parseResponse(response: HTTPResponse) throws -> ResponseModel { try response.parseJSONBody(with: shopDecoder) }
+///     func parseResponse(response: HTTPResponse) throws -> ResponseModel {
+///         try response.parseJSONBody(with: shopDecoder)
+///     }
 /// }
 ///
 /// struct Orders: ShopSpec {

@@ -2,8 +2,8 @@ import Foundation
 
 /// The pages of a list, one request for each: see `Ness.pages(of:next:)`.
 ///
-/// The library sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and canceling its task also
-/// drops the request in flight. Each loop begins with the first page.
+/// Ness sends a request only when the loop asks for the next page. Leaving the loop ends the paging, and canceling its task also drops the
+/// request in flight. Each loop starts with the first page.
 public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
     let first: RequestBuilder
     let next: NextPage<Page>
@@ -18,7 +18,8 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
     /// The pages, each with its response: for the total number of items or a rate limit in its header fields, for example.
     ///
     /// ```swift
-    /// let pages = ness.pages(of: ness.get("users"), decoding: [User].self, next: .linkHeader)
+    /// let pages = ness.pages(
+    ///     of: ness.get("users"), decoding: [User].self, next: .linkHeader)
     /// for try await (users, response) in pages.withResponses {
     ///     print(users.count, response.headers["X-RateLimit-Remaining"] ?? "")
     /// }

@@ -17,7 +17,9 @@ extension RequestPromise {
     ///
     /// ```swift
     /// ness.request(.user(42)).withResponse()
-    ///     .then { user in print(user.value.name, user.response.headers["ETag"] ?? "no version") }
+    ///     .then { user in
+    ///         print(user.value.name, user.response.headers["ETag"] ?? "no version")
+    ///     }
     /// ```
     /// - Returns: The promise. Dropping it drops the request, unless something else waits for it. It fails as this promise does.
     public func withResponse() -> Promise<Decoded<Value>> {

@@ -5,9 +5,13 @@ import NessPromise
 /// The progress of several requests together, with speed and time left.
 ///
 /// ```swift
-/// let downloads = files.map { ness.httpRequest(withUrl: $0.url).downloadRequest(intoFolder: folder) }
+/// let downloads = files.map {
+///     ness.get($0.url).downloadRequest(intoFolder: folder)
+/// }
 /// let total = TotalProgress(of: downloads)
-/// total.onProgress { print($0.fractionCompleted ?? 0, $0.estimatedTimeRemaining ?? .zero) }
+/// total.onProgress {
+///     print($0.fractionCompleted ?? 0, $0.estimatedTimeRemaining ?? .zero)
+/// }
 /// total.add(ness.get("last.zip").downloadRequest(intoFolder: folder))
 /// ```
 ///

@@ -3,8 +3,11 @@ import Foundation
 /// X.509 certificates, such as those of a company's authorities.
 ///
 /// ```swift
-/// let company = try Certificates(pem: Data(contentsOf: URL(filePath: "/etc/company/ca.pem")))
-/// let ness = Ness { $0.serverTrust = .pinned(["*.company.example": .authorities(company)]) }
+/// let file = URL(filePath: "/etc/company/ca.pem")
+/// let company = try Certificates(pem: Data(contentsOf: file))
+/// let ness = Ness {
+///     $0.serverTrust = .pinned(["*.company.example": .authorities(company)])
+/// }
 /// ```
 public struct Certificates: Sendable, Hashable {
     /// The certificates in DER (RFC 5280, section 4.1), at least one.

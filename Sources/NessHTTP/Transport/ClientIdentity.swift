@@ -3,7 +3,8 @@ import Foundation
 /// A certificate with its private key, by which a client identifies itself to a server: see `Ness.Configuration.clientIdentities`.
 ///
 /// ```swift
-/// let identity = ClientIdentity(pkcs12: try Data(contentsOf: file), password: password)
+/// let identity = ClientIdentity(
+///     pkcs12: try Data(contentsOf: file), password: password)
 /// let ness = Ness { $0.clientIdentities = ["api.example.com": identity] }
 /// ```
 public struct ClientIdentity: Sendable, Hashable {

@@ -5,7 +5,7 @@
 struct HeadChoice: Sendable {
     typealias Head = (statusCode: Int, headers: HTTPHeaders)
 
-    /// The most interim responses of an exchange. Each restarts the idle timeout, so an endless number would hold a request for ever.
+    /// The most interim responses of an exchange. Each restarts the idle timeout, so an endless number would hold a request forever.
     static let maximumInterimCount = 1_000
     /// The error of an exchange with more of them.
     static let tooManyInterim = TransportError(.malformedResponse, "received more than \(maximumInterimCount) interim responses")

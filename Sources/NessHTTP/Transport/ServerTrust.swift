@@ -4,7 +4,10 @@ import Foundation
 ///
 /// ```swift
 /// let ness = Ness {
-///     $0.serverTrust = .pinned(["*.example.com": .publicKeys([current, backup]), "cdn.example.com": .system])
+///     $0.serverTrust = .pinned([
+///         "*.example.com": .publicKeys([current, backup]),
+///         "cdn.example.com": .system,
+///     ])
 /// }
 /// ```
 ///
@@ -20,7 +23,7 @@ import Foundation
 /// A request fails with `NessError.invalidRequest`, or after a redirect with `NessError.redirect`, before a connection is
 /// opened, in these cases:
 /// - It goes to a pinned host over http.
-/// - There are rules, and its host has letters outside of ASCII that percent-encoding hid, which no rule can name.
+/// - There are rules, and its host hides letters outside of ASCII in percent-encoding, which no rule can name.
 /// - It goes to a pinned host, and the transport cannot check the rule (`Transport.tlsCapabilities`).
 /// - An entry's host is not valid or is listed twice, its list of keys is empty, or a key is not a SHA-256 hash in Base64. Then every
 ///   request of the manager fails, because the mistake may concern any host.
@@ -36,7 +39,9 @@ public struct ServerTrust: Sendable, Hashable {
         /// in use yet, so that the server can change its key.
         ///
         /// ```text
-        /// openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+        /// openssl x509 -in server.pem -pubkey -noout |
+        ///     openssl pkey -pubin -outform der |
+        ///     openssl dgst -sha256 -binary | base64
         /// ```
         case publicKeys([String])
         /// The certificate must be signed by one of these authorities, in place of the system's.

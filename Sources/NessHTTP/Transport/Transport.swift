@@ -8,7 +8,10 @@ import Foundation
 ///
 /// ```swift
 /// struct Canned: Transport {
-///     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+///     func send(
+///         _ request: HTTPRequest,
+///         receive: @escaping @Sendable (TransportEvent) async throws -> Void
+///     ) async throws {
 ///         try await receive(.head(statusCode: 200, headers: [:]))
 ///         try await receive(.body(Data("canned".utf8)))
 ///     }
@@ -19,14 +22,14 @@ import Foundation
 ///
 /// **When it is called.** The pipeline calls `send` once for each exchange: for each attempt, each redirect and each range of a download.
 /// The request is final. Its URL is absolute, its method and header fields are valid, and its body can be read: the reader of
-/// `HTTPBody.makeReader()` returns it piece by piece, with `next(upTo:)`. Read a piece when the connection has taken the one before: the
-/// body may be a sequence without an end. Read it once, and release the reader when the exchange ends. The transport adds `Host`, and
+/// `HTTPBody.makeReader()` returns it in chunks, with `next(upTo:)`. Read a chunk only after the connection has accepted the previous one:
+/// the body may be an endless sequence. Read it once, and release the reader when the exchange ends. The transport adds `Host`, and
 /// `Content-Length` or, if `HTTPBody.length` is `nil`, `Transfer-Encoding`.
 ///
-/// **Events.** The transport calls `receive` with the number of body bytes sent so far, then once with the head, then with each piece of
+/// **Events.** The transport calls `receive` with the number of body bytes sent so far, then once with the head, then with each chunk of
 /// the body. Before the head it may report interim responses, whose number it has to limit, and the measurements of the connection. `send`
-/// returns when the response is complete. The pipeline compares the body's length with `Content-Length`. A return without
-/// a head counts as a malformed response.
+/// returns when the response is complete. The pipeline compares the body's length with `Content-Length`. A return without a head counts as
+/// a malformed response.
 ///
 /// **Threads.** `send` runs off the main thread and is called concurrently for many requests. `receive` may be called from any task, but
 /// only one call at a time. No call follows the return of `send`.
@@ -36,9 +39,9 @@ import Foundation
 /// meanwhile. The idle timeout does not run while `receive` waits; the deadline does. If the calling task is canceled, `receive` throws
 /// `CancellationError` immediately.
 ///
-/// **Errors.** `send` throws a `TransportError`. Its kind decides about retries: after `.offline` and `.cannotConnect` the pipeline assumes
-/// that the server has not seen the request, and may also repeat a request that is not idempotent. After `.tls` it makes no further
-/// attempt. Use these kinds only if no byte was sent. An error of `receive` ends the exchange and passes unchanged.
+/// **Errors.** `send` throws a `TransportError`. Its kind decides about retries. After `.offline` and `.cannotConnect` the pipeline assumes
+/// that the request never reached the server. It may then retry even a request that is not idempotent. After `.tls` it does not retry. Use
+/// these kinds only if no byte was sent. An error of `receive` ends the exchange and passes unchanged.
 ///
 /// **Cancellation.** A drop and a timeout cancel the calling task. The transport then closes the connection and throws
 /// `CancellationError` immediately. The caller's promise does not wait for it, but the request keeps its place in the host's connection
@@ -57,12 +60,12 @@ public protocol Transport: Sendable {
     /// the option `KeepsContentCoding`. False by default.
     var keepsContentCoding: Bool { get }
 
-    /// A string that differs if requests reach a server on another way: through another proxy or socket, or with another client certificate
-    /// of the transport. Empty by default.
+    /// A string that identifies the route to a server. It differs for another proxy, another socket, or another client certificate of the
+    /// transport. Empty by default.
     ///
-    /// A server may respond differently on each way, so managers that share an `HTTPCache` share only the responses of one route. The
+    /// A server may respond differently on each route, so managers that share an `HTTPCache` share only the responses of one route. The
     /// string may contain secrets, such as the password of a proxy: do not log it. The cache writes only digests of it to its folder. A
-    /// transport that wraps another one returns the other's route.
+    /// transport that wraps another one returns that one's route.
     var route: String { get }
 
     /// The request options about certificates that the transport honors. None by default: a request to a host with a rule in

@@ -16,22 +16,21 @@ public enum KeepsContentCoding: RequestOptionKey {
 }
 
 /// A request option with the public keys that the server may have, as `ServerTrust.Rule.publicKeys` describes them, without `sha256//`. The
-/// transport checks them before it sends anything, besides the certificate. The library sets it, for a transport whose
-/// `Transport.tlsCapabilities` contain `publicKeys`, in place of any value that the application has set: see
-/// `Ness.Configuration.serverTrust`.
+/// transport checks them before it sends anything, besides the certificate. Ness sets it, for a transport whose `Transport.tlsCapabilities`
+/// contain `publicKeys`, in place of any value that the application has set: see `Ness.Configuration.serverTrust`.
 public enum PinnedPublicKeys: RequestOptionKey {
     /// `nil`: any key.
     public static let defaultValue: [String]? = nil
 }
 
-/// A request option with the only authorities that may have signed the server's certificate. The library sets it, for a transport whose
+/// A request option with the only authorities that may have signed the server's certificate. Ness sets it, for a transport whose
 /// `Transport.tlsCapabilities` contain `authorities`, in place of any value that the application has set.
 public enum TrustedAuthorities: RequestOptionKey {
     /// `nil`: the authorities that the transport trusts by itself.
     public static let defaultValue: Certificates? = nil
 }
 
-/// A request option with the identity for a server that asks for a client certificate. The library sets it, for a transport whose
+/// A request option with the identity for a server that asks for a client certificate. Ness sets it, for a transport whose
 /// `Transport.tlsCapabilities` contain `clientIdentities`, in place of any value that the application has set.
 public enum ShownIdentity: RequestOptionKey {
     /// `nil`: the identity that the transport has by itself, if any.

@@ -10,8 +10,8 @@ import NessHTTP
 /// ```swift
 /// @Test func conforms() async {
 ///     let report = await TransportConformance.run({ MyTransport() }, except: [
-///         "receive.back-pressure": "the event loop has no way to pause a connection",
-///         "shutdown.twice": .notRun("a second shutdown is a programming error here, and traps"),
+///         "receive.back-pressure": "the event loop cannot pause a connection",
+///         "shutdown.twice": .notRun("a second shutdown traps here"),
 ///     ])
 ///     #expect(report.isPassed, "\(report)")
 /// }
@@ -21,8 +21,8 @@ import NessHTTP
 ///
 /// ```text
 /// 246 passed, 1 failed, 2 known limits, 5 skipped
-/// ✘ framing.truncated-by-chunks: A chunked body without its last chunk fails as truncated.
-///     closed inside a chunk: expected an error of the kind truncated, got 200 with 7 bytes "hellowo"
+/// ✘ framing.truncated-by-chunks: A chunked body without its last chunk fails …
+///     closed inside a chunk: expected an error of the kind truncated, got 200 …
 /// ```
 ///
 /// **One test per check.** A test with arguments shows each check by itself, and can run one alone:
@@ -30,7 +30,8 @@ import NessHTTP
 /// ```swift
 /// @Test(arguments: TransportConformance.checks(in: .cancel))
 /// func cancellation(_ check: TransportConformance.Check) async {
-///     let report = await TransportConformance.run({ MyTransport() }, checks: [check])
+///     let report = await TransportConformance.run(
+///         { MyTransport() }, checks: [check])
 ///     #expect(report.isPassed, "\(report)")
 /// }
 /// ```
@@ -43,7 +44,8 @@ import NessHTTP
 ///
 /// ```swift
 /// let authority = try TestAuthority()
-/// let report = await TransportConformance.run({ MyTransport(trusting: authority.pem) }, authority: authority)
+/// let report = await TransportConformance.run(
+///     { MyTransport(trusting: authority.pem) }, authority: authority)
 /// ```
 ///
 /// **Time.** No check waits for time to pass: each waits for an event of the server or of the exchange. A watchdog ends a check whose event

@@ -6,18 +6,19 @@ extension MockTransport {
     ///
     /// ```swift
     /// mock.on(.get, "films/1", misbehaving: "reset-in-body")
-    /// let outcome = await ness.get("films/1").dataRequest().settled   // NessError.connectionLost, with half of the body
+    /// // NessError.connectionLost, with half of the body:
+    /// let outcome = await ness.get("films/1").dataRequest().settled
     /// ```
     ///
     /// The route starts a `TestServer` on 127.0.0.1 with the misbehavior. A matching request goes to that server over a real connection,
     /// regardless of its host and scheme, so the client sees real bytes, resets and silence. The connection carries no TLS and uses no
     /// proxy. The server runs until the route is removed, or the mock is released or shut down.
     ///
-    /// Only the transport is real. Timeouts and delays go by the manager's clock: a test of a silent server advances it. The steps of a
+    /// Only the transport is real. Timeouts and delays use the manager's clock: a test of a silent server advances it. The steps of a
     /// misbehavior that counts connections or requests (`Misbehavior.requestCount`) count those of this route.
     ///
-    /// If the server can't start, or a misbehavior of that name does not exist, every request fails with
-    /// `MockTransportError.invalidRoute`. So it does over URLSession on Linux if the fault can end the process (`onlyOutOfProcess`).
+    /// Every request fails with `MockTransportError.invalidRoute` if the server can't start, if no misbehavior has that name, or, over
+    /// URLSession on Linux, if the fault can end the process (`onlyOutOfProcess`).
     /// - Parameters:
     ///   - method: The method; `nil` for any. The catalog is meant for GET.
     ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
@@ -43,8 +44,8 @@ extension MockTransport {
 extension RequestBuilder {
     /// Serves this request as a broken server would, instead of the manager's transport: see `MockTransport.on(_:_:misbehaving:)`.
     ///
-    /// The server runs as long as the builder, and the requests that it has made. If it can't start, or a misbehavior of that name does not
-    /// exist, the request fails with `MockTransportError.invalidRoute`.
+    /// The server runs as long as the builder and its requests exist. If it can't start, or no misbehavior has that name, the request fails
+    /// with `MockTransportError.invalidRoute`.
     /// - Parameter name: The name of a misbehavior of `Misbehavior.all`.
     public func mock(misbehaving name: String) -> RequestBuilder { mock(Result { try MisbehavingTransport(named: name) }) }
 

@@ -33,7 +33,9 @@ extension RequestBuilder {
     /// Returns a value for this request, instead of the manager's transport: see `MockTransport.on(_:_:returning:status:headers:with:)`.
     ///
     /// ```swift
-    /// let user = try await ness.get("users/1").mock(returning: User(id: 1, name: "Tabby")).decoded(as: User.self)
+    /// let user = try await ness.get("users/1")
+    ///     .mock(returning: User(id: 1, name: "Tabby"))
+    ///     .decoded(as: User.self)
     /// ```
     /// - Parameters:
     ///   - value: The value. It is encoded in this call. If it can't be encoded, the request fails with `MockTransportError.invalidReply`.

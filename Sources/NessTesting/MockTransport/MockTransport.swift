@@ -6,12 +6,15 @@ import NessLock
 ///
 /// ```swift
 /// let mock = MockTransport()
-/// mock.on(.get, "/users/:id") { request in .json(["id": request.pathParameters["id"]]) }
-/// mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503), .status(201)])
+/// mock.on(.get, "/users/:id") { request in
+///     .json(["id": request.pathParameters["id"]])
+/// }
+/// mock.on(
+///     .post, "/flaky", replies: [.failure(.timedOut), .status(503), .status(201)])
 /// let ness = Ness { $0.transport = mock }
 /// ```
 ///
-/// A pattern without a leading slash is relative to the manager's base URL, like the text of a request:
+/// A pattern without a leading slash is relative to the manager's base URL, like the URL of a request:
 ///
 /// ```swift
 /// let mock = MockTransport()
@@ -24,8 +27,8 @@ import NessLock
 /// ```
 ///
 /// A request that no route matches fails with `UnmatchedRequest`, unless `onUnmatched` changes that. Its description names the nearest
-/// routes, and why they do not match. All steps above the transport work as with a server: redirects, timeouts, limits, and the check of a
-/// body's length against its header.
+/// routes, and why they do not match. Everything above the transport works as with a server: redirects, timeouts, limits, and the check of
+/// a body's length against its header.
 ///
 /// A mock may be used from any thread, even while requests run.
 public final class MockTransport: ControlledTransport {
@@ -36,7 +39,7 @@ public final class MockTransport: ControlledTransport {
     public enum UnmatchedPolicy: Sendable {
         /// The request fails with `UnmatchedRequest`.
         case fail
-        /// The request gets this reply.
+        /// The request receives this reply.
         case reply(Reply)
         /// Another transport sends the request.
         case forward(to: any Transport)
@@ -90,14 +93,14 @@ public final class MockTransport: ControlledTransport {
 
     /// Adds a route whose replies a closure makes. If several routes match a request, the newest one is used.
     ///
-    /// **Path.** A pattern is a path such as `users/:id/files/*path`. `:name` matches one segment. `*name` matches all remaining segments,
-    /// and also none. The handler finds the matched text in `pathParameters`, percent-decoded. An encoded slash (`%2F`) in the URL separates
-    /// no segments. To match a segment that begins with `:` or `*` literally, write `%3A` or `%2A`. A lone `:` is literal.
+    /// **Path.** A pattern is a path such as `users/:id/files/*path`. `:name` matches one segment. `*name` matches any number of remaining
+    /// segments, even zero. The handler finds the matched strings in `pathParameters`, percent-decoded. An encoded slash (`%2F`) in the URL
+    /// separates no segments. To match a segment that begins with `:` or `*` literally, write `%3A` or `%2A`. A lone `:` is literal.
     ///
     /// **Base URL.** A pattern without a leading slash, such as `users/1`, is relative to the base URL of the manager that sends the
-    /// request. It matches the request of `ness.get("users/1")`, and an absolute URL that is the same. It matches neither another origin
-    /// nor a path outside the base URL. The base URL is that of the request's environment when it was started, even for its redirects. If
-    /// the manager has no base URL, or the request comes from no manager, the pattern starts at the root of any host.
+    /// request. It matches the request of `ness.get("users/1")`, and an equal absolute URL. It matches neither another origin nor a path
+    /// outside the base URL. The base URL is that of the request's environment when it was started, even for its redirects. If the manager
+    /// has no base URL, or a request has no manager, the pattern starts at the root of any host.
     ///
     /// A pattern with a leading slash, such as `/v1/users/1`, starts at the root of any host.
     ///
@@ -120,7 +123,7 @@ public final class MockTransport: ControlledTransport {
         add(method, pattern, .success(.handler(reply)))
     }
 
-    /// Adds a route with a list of replies. Each matching request gets the next reply.
+    /// Adds a route with a list of replies. Each matching request receives the next reply.
     /// - Parameters:
     ///   - method: The method; `nil` for any.
     ///   - pattern: The URLs that the route matches: see `on(_:_:_:)`.
@@ -157,7 +160,7 @@ public final class MockTransport: ControlledTransport {
     /// Every request in the order of arrival, as a handler sees it.
     public var received: [ReceivedRequest] { state.withLock { $0.received } }
 
-    /// Every request that no route matched, in the order of arrival, even if it got a reply.
+    /// Every request that no route matched, in the order of arrival, even if it received a reply.
     public var unmatchedRequests: [UnmatchedRequest] { state.withLock { $0.unmatched } }
 
     /// Removes the recorded requests, for tests that send very many. Routes stay, and continue with their next reply.
@@ -257,12 +260,11 @@ public final class MockTransport: ControlledTransport {
     }
 }
 
-/// An error in the use of a `MockTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and no retry control applies to
-/// it.
+/// An error in the use of a `MockTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and Ness never retries after it.
 public enum MockTransportError: Error, FinalError, Hashable, Sendable, CustomStringConvertible, LocalizedError {
     /// A route is invalid, for the given reason. Every request fails with this error until the route is removed.
     case invalidRoute(String)
-    /// A mock cannot give a reply, for the given reason.
+    /// A mock cannot reply, for the given reason.
     case invalidReply(String)
 
     /// The reason.

@@ -3,7 +3,7 @@ import NessHTTP
 import NessLock
 
 extension RequestBuilder {
-    /// Returns replies for this request, instead of the manager's transport. All steps above the transport work as with a server. The
+    /// Returns replies for this request, instead of the manager's transport. Everything above the transport works as with a server. The
     /// request shares no exchange with others.
     /// - Parameter replies: The replies, one for each exchange, in order. They continue when the builder is sent again, and the last one
     ///   repeats. Without a reply, the request fails with `MockTransportError.invalidReply`.
@@ -19,7 +19,7 @@ extension RequestBuilder {
         }
     }
 
-    /// Calls a closure for this request, instead of the manager's transport. All steps above the transport work as with a server. The
+    /// Calls a closure for this request, instead of the manager's transport. Everything above the transport works as with a server. The
     /// request shares no exchange with others.
     /// - Parameter reply: Makes the reply. Runs in a separate task, which is canceled with the request.
     public func mock(_ reply: @escaping MockTransport.Handler) -> RequestBuilder {

@@ -4,7 +4,8 @@ import NessHTTP
 /// The error of a request that no route of a `MockTransport` matches. Its description names the nearest routes, and why they do not match:
 ///
 /// ```text
-/// GET https://mock.test/v1/user/7: no route of the mock matches; nearest: GET users/:id ("user" is not "users"); others: POST login
+/// GET https://mock.test/v1/user/7: no route of the mock matches;
+/// nearest: GET users/:id ("user" is not "users"); others: POST login
 /// ```
 /// It reaches the test unchanged, not as a `NessError`, so it cannot be mistaken for an error of a server or a network.
 public struct UnmatchedRequest: Error, Sendable {

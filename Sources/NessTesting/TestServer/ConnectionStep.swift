@@ -2,7 +2,7 @@ import Foundation
 
 /// One step of a script that a `TestServer` runs on a connection. Scripts control every byte that is sent.
 ///
-/// Steps run in order on the connection's own thread. A waiting step ends early, and the script with it, if the peer closes or the server
+/// Steps run in order on the connection's thread. A waiting step ends early, and the script with it, if the peer closes or the server
 /// stops. After the last step the server closes the connection. A peer that has ended its sending counts as closed in every step that
 /// reads, waits or delays.
 public struct ConnectionStep: Sendable {
@@ -34,7 +34,8 @@ public struct ConnectionStep: Sendable {
     /// Reads a request's head, up to and including the blank line, and drops it.
     public static let receiveHead = ConnectionStep(action: .receiveHead)
 
-    /// Reads a whole request, with its body, and records it in `TestServer.requests`. A malformed request gets a 400 and a close.
+    /// Reads a whole request, with its body, and records it in `TestServer.requests`. The response to a malformed request is a 400, and the
+    /// connection is closed.
     public static let receiveRequest = ConnectionStep(action: .receiveRequest)
 
     /// Reads a number of bytes and drops them.

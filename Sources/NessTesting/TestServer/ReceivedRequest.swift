@@ -35,8 +35,8 @@ public struct ReceivedRequest: Sendable {
     /// The text that each placeholder of a mock's route matched. Always empty on a `TestServer`.
     public var pathParameters: [String: String]
     /// The number of the request among all that its server or mock has received, counted from 1; with `RequestBuilder.mock(_:)`, among the
-    /// attempts of its request. Handlers may start in another order than their requests arrive. So a handler that treats the first request
-    /// differently asks for this number, and does not count its calls.
+    /// attempts of its request. Handlers may start in another order than their requests arrive, so use this number to recognize the first
+    /// request, rather than a count of the handler's calls.
     public var number = 1
     /// The number of the server's connection that carried the request, counted from 1.
     public var connectionNumber: Int

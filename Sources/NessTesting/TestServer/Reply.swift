@@ -7,7 +7,10 @@ import NessHTTP
 /// let server = try await TestServer.start { request in
 ///     switch request.path {
 ///     case "/user": .json(["name": "Tabby"], headers: ["ETag": "\"1\""])
-///     case "/flaky": .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"), .reset])
+///     case "/flaky":
+///         .script([
+///             .send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"), .reset,
+///         ])
 ///     default: .status(404)
 ///     }
 /// }
@@ -48,7 +51,9 @@ public struct Reply: Sendable {
     /// A JSON value, usually as a literal, as `RequestBuilder.set(jsonBody:)` takes it.
     ///
     /// ```swift
-    /// mock.on(.get, "cats/1") { _ in .json(["name": "Fluffles", "tags": ["tabby", 1, nil]]) }
+    /// mock.on(.get, "cats/1") { _ in
+    ///     .json(["name": "Fluffles", "tags": ["tabby", 1, nil]])
+    /// }
     /// ```
     /// - Parameters:
     ///   - value: The value. The keys of objects are sent in alphabetical order. A value that can't be encoded, such as NaN, becomes a 500
@@ -109,8 +114,8 @@ public struct Reply: Sendable {
         Reply(content: .full(status: status, headers: headers, body: Data()))
     }
 
-    /// A body with `Transfer-Encoding: chunked`. A server sends each piece as a chunk, in a separate send. A mock reports each piece as
-    /// an event. Empty pieces are left out.
+    /// A body with `Transfer-Encoding: chunked`. A server sends each chunk separately. A mock reports each chunk as an event. Empty chunks
+    /// are left out.
     ///
     /// Trailers crash URLSession on Linux. Send them only to other clients, or to a client in another process.
     /// - Parameters:
@@ -132,7 +137,8 @@ public struct Reply: Sendable {
     /// A proxy is a server whose handler decides where a request leads. It may also respond in another way:
     /// ```swift
     /// let proxy = try await TestServer.start { request in
-    ///     request.headers.contains("Proxy-Authorization") ? .tunnel(toPort: server.port) : .status(407)
+    ///     request.headers.contains("Proxy-Authorization")
+    ///         ? .tunnel(toPort: server.port) : .status(407)
     /// }
     /// ```
     /// - Parameters:

@@ -13,7 +13,7 @@ import NessHTTP
 /// })
 /// // … send a request …
 /// await received.wait()   // the server has it
-/// go.open()               // now it answers
+/// go.open()               // now it responds
 /// ```
 public final class TestGate: @unchecked Sendable {
     // `lock` guards `opened`, `waiting` and `wakeUps`.

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 
 /// A real HTTP/1.1 server on 127.0.0.1, for tests. It responds with a handler, or runs a script on each connection. With a certificate of a
-/// `TestAuthority` it speaks TLS. With replies such as `Reply.tunnel(toPort:)` it is a proxy.
+/// `TestAuthority` it speaks TLS. With replies such as `Reply.tunnel(toPort:)` it acts as a proxy.
 ///
 /// ```swift
 /// let server = try await TestServer.start { request in
@@ -11,13 +11,13 @@ import NessHTTP
 /// // … send requests to server.url …
 /// await server.stop()
 /// ```
-/// Keep-alive, pipelining, chunked bodies in both directions and `Expect: 100-continue` work as in any server. A request that breaks the
-/// protocol gets a 400. A head over 1 MiB gets a 431, and a body over 1 GiB a 413. In each of these cases the server then closes the
+/// Keep-alive, pipelining, chunked bodies in both directions and `Expect: 100-continue` work as in any server. The response to a malformed
+/// request is a 400, to a head over 1 MiB a 431, and to a body over 1 GiB a 413. In each of these cases the server then closes the
 /// connection.
 ///
-/// Each connection has a separate thread, so a script may block. 1,000 connections are fine if the process may open enough files (`ulimit
-/// -n`, 256 on macOS by default). A connection takes one file. It takes two more while its handler takes longer than 10 ms, or while its
-/// script waits at a gate. The server runs until `stop()`, or until the last reference to it is gone.
+/// Each connection has a separate thread, so a script may block. 1,000 connections are fine if the process may open enough files
+/// (`ulimit -n`, 256 on macOS by default). A connection takes one file. It takes two more while its handler takes longer than 10 ms, or
+/// while its script waits at a gate. The server runs until `stop()`, or until its last reference is released.
 public final class TestServer: Sendable {
     /// Responds to a request. Each call runs as a separate task, off the main thread. A connection has at most one call at a time. The task
     /// is canceled when the client closes the connection or the server stops. A handler that ignores cancellation keeps its connection
@@ -32,8 +32,7 @@ public final class TestServer: Sendable {
         public var connectionCount = 0
         /// The number of connections that are open now. A connection that its client has closed counts until the server has noticed.
         public var openConnections = 0
-        /// The number of open connections with an exchange in progress: from a request's head to the end of its reply. The others are idle,
-        /// kept by a client for its next requests.
+        /// The number of open connections with an exchange in progress: from a request's head to the end of its reply. The others are idle.
         public var busyConnections = 0
         /// The number of bytes received on all connections.
         public var bytesReceived = 0
@@ -70,11 +69,11 @@ public final class TestServer: Sendable {
 
     /// Starts a server that responds to requests.
     /// - Parameters:
-    ///   - port: The port, or 0 for one that the system picks.
+    ///   - port: The port, or 0 for a free port.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
-    ///   - clientAuthority: The authority that must have signed the client's certificate; `nil` if clients need none. Has no effect without
-    ///     `certificate`.
-    ///   - maximumTLSVersion: The newest version of TLS that the server speaks; `nil` for the newest there is.
+    ///   - clientAuthority: The certificate authority that must have signed the client's certificate; `nil` if clients need none. Has no
+    ///     effect without `certificate`.
+    ///   - maximumTLSVersion: The newest version of TLS that the server speaks; `nil` for the newest available.
     ///   - recordsRequests: True if `requests` keeps the received requests.
     ///   - handler: Responds to each request. Each call runs as a separate task, off the main thread.
     /// - Returns: The server, already listening.
@@ -89,11 +88,11 @@ public final class TestServer: Sendable {
 
     /// Starts a server that runs a script on each connection, from before the first byte.
     /// - Parameters:
-    ///   - port: The port, or 0 for one that the system picks.
+    ///   - port: The port, or 0 for a free port.
     ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
-    ///   - clientAuthority: The authority that must have signed the client's certificate; `nil` if clients need none. Has no effect without
-    ///     `certificate`.
-    ///   - maximumTLSVersion: The newest version of TLS that the server speaks; `nil` for the newest there is.
+    ///   - clientAuthority: The certificate authority that must have signed the client's certificate; `nil` if clients need none. Has no
+    ///     effect without `certificate`.
+    ///   - maximumTLSVersion: The newest version of TLS that the server speaks; `nil` for the newest available.
     ///   - recordsRequests: True if `requests` keeps the requests that `.receiveRequest` reads.
     ///   - script: Returns the steps for a connection. Runs on the connection's own thread as soon as the connection has been accepted.
     /// - Returns: The server, already listening.

@@ -225,7 +225,7 @@ import Testing
     }
 
     private static func call() -> Call {
-        Call(.success(HTTPRequest(url: URL(fileURLWithPath: "/"))), CallPolicies(), clock: PipelineClock(ContinuousClock()))
+        Call(.success(HTTPRequest(url: URL(fileURLWithPath: "/"))), CallOptions(), clock: PipelineClock(ContinuousClock()))
     }
 
     /// Yields to other tasks until a condition is met.

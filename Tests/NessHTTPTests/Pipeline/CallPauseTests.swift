@@ -13,9 +13,9 @@ import Testing
     private func call(_ observers: [any RequestObserver] = []) throws -> Call {
         var request = HTTPRequest(url: try url("https://mock.test/film"))
         request.deadline = .seconds(10)
-        var choices = CallChoices()
-        choices.epoch = running.epoch
-        return Call(.success(request), CallPolicies(choices), observers: observers, clock: PipelineClock(clock))
+        var options = CallOptions()
+        options.epoch = running.epoch
+        return Call(.success(request), options, observers: observers, clock: PipelineClock(clock))
     }
 
     @Test("a pause before the request starts holds the deadline back until the resume")

@@ -63,8 +63,8 @@ extension Pipeline {
     func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {
         // An `Authorization` field that the caller set stays.
         if request.headers.contains(HeaderName.authorization) { return nil }
-        let environment = context.policies.environment
-        switch context.policies.authentication {
+        let environment = context.options.environment
+        switch context.options.authentication {
         case .none: return nil
         case .given(let authentication): return authentication
         case .environment: return environment.authentication

@@ -211,7 +211,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         _ circumstances: AuthenticationCircumstances?
     ) {
         let clock = clock ?? circumstances?.pipeline.clock ?? PipelineClock(ContinuousClock())
-        running.start(in: circumstances?.pipeline.running, circumstances?.call.policies.epoch) { [self] in
+        running.start(in: circumstances?.pipeline.running, circumstances?.call.options.epoch) { [self] in
             let stopTimer = timeout.map { timeout in
                 clock.startTimer(after: timeout) { running.end(with: .failure(RunningRefresh.TimedOut())) }
             }
@@ -244,7 +244,7 @@ struct AuthenticationCircumstances: Sendable {
     var isRenewed = false
 
     /// True if the call has ended, or is from before a reset or a shutdown, which ends it.
-    var isOver: Bool { call.hasEnded || pipeline.running.refusal(of: call.policies.epoch) != nil }
+    var isOver: Bool { call.hasEnded || pipeline.running.refusal(of: call.options.epoch) != nil }
 }
 
 /// The number of the credential that a request carries. The `Authentication` that added the credential counts them.

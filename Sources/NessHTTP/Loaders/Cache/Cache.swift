@@ -171,7 +171,7 @@ final class Cache: Sendable {
         let name = [key.url, key.user, key.credential, ExactText(stored.variant)]
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
         // The background fetch has its own call: the caller's call has already completed and must see no more events.
-        let call = Call(.success(request), next.context.policies.forSideRequest, clock: clock)
+        let call = Call(.success(request), next.context.options.forLoaderMadeRequest, clock: clock)
         var context = CallContext(call)
         context.credentialScope = next.context.credentialScope
         context.cookies = next.context.cookies
@@ -224,7 +224,7 @@ extension HTTPRequest {
     /// True if a stored response may be used for the request, and if its response may be stored. Only the server can evaluate `If-Match`
     /// and `If-Unmodified-Since`, which guard a change.
     fileprivate func isCacheable(in context: CallContext) -> Bool {
-        method == .get && context.policies.kind == .data && context.policies.sink == nil && body == nil && context.transport == nil
+        method == .get && context.options.kind == .data && context.options.sink == nil && body == nil && context.transport == nil
             && !headers.contains(HeaderName.ifMatch) && !headers.contains(HeaderName.ifUnmodifiedSince)
     }
 }

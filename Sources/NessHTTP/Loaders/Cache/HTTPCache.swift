@@ -9,10 +9,10 @@ import NessPromise
 /// ```
 ///
 /// **Stored responses.** The cache stores complete responses to GET, of data requests without a body. It never guesses a lifetime: a
-/// response is used without asking the server only for the time that its `max-age` or `Expires` allows. Failures are stored for that time
-/// as well, but a stored failure is never used for a retry. Redirects are not stored, nor statuses that concern the client or one
-/// request (401, 403, 407, 412, 429 and others). Without an explicit lifetime, a response with status 200, 203 or 204 and an `ETag` or
-/// `Last-Modified` is kept for validation. JSON and responses to requests with a credential are then not kept: see `validatesJSON`.
+/// response is used without validation only for the time that its `max-age` or `Expires` allows. Failures are stored for that time as well,
+/// but a stored failure is never used for a retry. Redirects are not stored, nor statuses that concern the client or one request (401, 403,
+/// 407, 412, 429 and others). Without an explicit lifetime, a response with status 200, 203 or 204 and an `ETag` or `Last-Modified` is kept
+/// for validation. JSON and responses to requests with a credential are then not kept: see `validatesJSON`.
 ///
 /// **Conditional requests.** A fresh response serves a request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span: with
 /// 304, 206 or the whole body. Without a fresh response the request goes to the server unchanged. `If-Match` and `If-Unmodified-Since`
@@ -20,22 +20,22 @@ import NessPromise
 ///
 /// **Response directives.** `Vary`, `no-store`, `must-understand`, `no-cache`, `must-revalidate`, and `stale-while-revalidate` and
 /// `stale-if-error` (RFC 5861) are obeyed. `private` responses may be stored; `s-maxage` is ignored, because it is for shared caches. The
-/// cache handles a 304 to its own validation: the caller sees the stored response. `HTTPResponse.source` tells whether a response came from
-/// the cache, and whether it was stale. At most eight variants of a URL are stored for each credential.
+/// cache handles a 304 to its own validation: the caller sees the stored response. `HTTPResponse.source` indicates whether a response came
+/// from the cache, and whether it was stale. At most eight variants of a URL are stored for each credential.
 ///
-/// **Request directives.** A request can say `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`, `stale-if-error` and
-/// `only-if-cached` (504 if no response is stored) in `Cache-Control`. A request with a method other than GET, HEAD, OPTIONS and TRACE
+/// **Request directives.** `Cache-Control` of a request may contain `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`,
+/// `stale-if-error` and `only-if-cached` (504 if no response is stored). A request with a method other than GET, HEAD, OPTIONS and TRACE
 /// removes the stored responses for its URL, unless the server rejects the request.
 ///
-/// **Users.** Each user has separate responses, so no user sees another user's. Requests are of one user if the `Authentication` gives
-/// them the same `userIdentifier`, or else if they carry the same credential, and if client certificate, proxy and socket are the same.
-/// With a `userIdentifier`, a renewed credential finds the responses of the old one. If the credential cannot be renewed because the
+/// **Users.** Each user has separate responses, so no user sees another user's. Requests belong to one user if the `Authentication` gives
+/// them the same `userIdentifier`, or else if they carry the same credential. Client certificate, proxy and socket must be equal as well.
+/// With a `userIdentifier`, the responses stay available after the credential was renewed. If the credential cannot be renewed because the
 /// network is down, the cache serves the user's fresh responses, and stale ones that `stale-if-error` allows.
 ///
 /// **Files.** Files are named by digests and contain header fields and body in plain form. Responses with a secret header field, such as
-/// `Set-Cookie`, stay in memory. A file that is incomplete, changed or not the cache's own counts as missing. A response that cannot be
-/// written is not stored on disk. A file is not synced: a crash of the system may lose it, or bring back an older or a removed one. Use a
-/// folder for one cache at a time.
+/// `Set-Cookie`, stay in memory. A file that is incomplete, changed or foreign counts as missing. A response that cannot be written is not
+/// stored on disk. A file is not synced: a system crash may lose it, or restore an older or a removed one. Use a folder for one cache at a
+/// time.
 ///
 /// `Ness.reset()` empties the cache, including its folder. Managers may share a cache; a reset of one manager empties it for all.
 public final class HTTPCache: Sendable {
@@ -77,7 +77,7 @@ public final class HTTPCache: Sendable {
 
     /// Makes a cache in memory.
     /// - Parameters:
-    ///   - memoryLimit: The most bytes that the cache holds. The response that was not used for the longest time is removed first.
+    ///   - memoryLimit: The largest size of the cache, in bytes. The least recently used response is removed first.
     ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
     ///     The cache then asks the server each time whether the response is still current.
     public convenience init(memoryLimit: Int, validatesJSON: Bool = false) {
@@ -86,10 +86,10 @@ public final class HTTPCache: Sendable {
 
     /// Makes a cache in memory and on disk.
     /// - Parameters:
-    ///   - memoryLimit: The most bytes that the cache holds in memory.
-    ///   - folder: The folder of the cache's files. A missing folder is created, readable by this user only. Other files in it are left
-    ///     alone.
-    ///   - diskLimit: The most bytes that the files take. The file that was not written or read for the longest time is removed first.
+    ///   - memoryLimit: The largest size of the cache in memory, in bytes. The least recently used response is removed first.
+    ///   - folder: The folder of the cache's files. A missing folder is created, readable by this user only. Other files in it stay
+    ///     unchanged.
+    ///   - diskLimit: The largest size of the files, in bytes. The least recently used file is removed first.
     ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
     ///     The cache then asks the server each time whether the response is still current.
     public convenience init(memoryLimit: Int, folder: URL, diskLimit: Int, validatesJSON: Bool = false) {
@@ -98,7 +98,7 @@ public final class HTTPCache: Sendable {
 
     /// Makes a cache.
     /// - Parameters:
-    ///   - memoryLimit: The most bytes that the cache holds in memory.
+    ///   - memoryLimit: The largest size of the cache in memory, in bytes. The least recently used response is removed first.
     ///   - folder: The folder of the cache's files, and the most bytes that they take.
     ///   - validatesJSON: True to keep JSON that has a validator but no lifetime.
     ///   - wallClock: Returns the time of day. Called once for each manager, whose clock counts from there.
@@ -131,9 +131,9 @@ public final class HTTPCache: Sendable {
         }
     }
 
-    /// Removes the responses to a user, for example when the user signs out. Responses to the user that are being fetched at that time are
-    /// not stored.
-    /// - Parameter user: The name that `Authentication.userIdentifier` gave.
+    /// Removes a user's responses, for example when the user signs out. The user's responses that are being fetched at that time are not
+    /// stored.
+    /// - Parameter user: The value of `Authentication.userIdentifier`.
     public func removeAll(of user: String) async {
         let user = ExactText(user)
         if user.text.isEmpty { return }

@@ -65,7 +65,7 @@ final class Coalesce: Sendable {
             let identity = RequestIdentity(request, in: context, ignoring: ignoredHeaders)
         else { return Decision() }
         guard let flight = flights.withLock({ $0.running(identity) }) else { return Decision(identity: identity) }
-        let duplicate = DuplicatedRequest(kind: context.policies.kind, request: request, callerCount: flight.callerCount)
+        let duplicate = DuplicatedRequest(kind: context.options.kind, request: request, callerCount: flight.callerCount)
         let decision = handler.decide(on: duplicate)
         // Made where it is needed: a caller who joins, the most frequent case, needs none.
         var exclusion: String { "excluded by the duplicate policy \(decision.name)" }

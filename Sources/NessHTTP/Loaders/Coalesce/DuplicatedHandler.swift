@@ -1,18 +1,18 @@
 /// Decides what happens to a request that is made while an equal one is in flight.
 ///
-/// Two requests are equal if they would be the same on the wire: same kind of result, method, URL, header fields and body. With
-/// `set(duplicateIdentifier:)` the caller's identifier takes the place of method, URL, header fields and body; secret header fields still
-/// have to be equal.
+/// Two requests are equal if they have the same kind of result, method, URL, header fields and body. With `set(duplicateIdentifier:)`, the
+/// identifier takes the place of method, URL, header fields and body; secret header fields must still be equal.
 ///
-/// A manager without a handler shares one exchange among equal GET, HEAD and OPTIONS requests, and sends every other request on its own. A
-/// handler (`Ness.Configuration.duplicatedHandler`) decides about every duplicate, even a POST. `DefaultDuplicatedHandler` has the
-/// usual policies.
+/// Without a handler, a manager coalesces equal GET, HEAD and OPTIONS requests into one exchange, and sends every other request separately.
+/// A handler (`Ness.Configuration.duplicatedHandler`) changes this for any method, even POST. `DefaultDuplicatedHandler` has the usual
+/// choices.
 ///
 /// ```swift
 /// /// Shares reads, and ignores the second tap on a button that sends an order.
 /// struct OneOrderAtATime: DuplicatedHandler {
 ///     func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
-///         duplicate.request.method.isSafe ? .useBothCompletion : .ignoreCurrentCompletion
+///         duplicate.request.method.isSafe
+///             ? .useBothCompletion : .ignoreCurrentCompletion
 ///     }
 /// }
 ///
@@ -22,19 +22,23 @@
 /// **Requests that are never duplicates:** streams, requests with their own transport, requests whose redirects a closure decides, and
 /// requests with a body that is a sequence or that a closure makes. Header fields in `headersIgnoredInDuplicates` are not compared.
 ///
-/// **Callers stay separate.** Callers who share an exchange each have their own promise, validators, timeout and retry control.
-/// Dropping one promise leaves the others alone. The exchange ends when its last caller leaves. A caller that a decision excludes fails
-/// with `NessError.duplicate`, which names the decision.
+/// **Callers stay separate.** Callers who share an exchange each have their own promise, validators, timeout and retry policy. Dropping one
+/// promise does not affect the others. The exchange ends when its last caller leaves. A caller whom a decision excludes fails with
+/// `NessError.duplicate`, which names the decision.
 ///
-/// **Threads.** The library calls the handler off the main thread, in the task of the later request, and for several requests at the same
-/// time. It must not block. It may be called again for the same request if the exchange in flight ends meanwhile.
+/// **Threads.** Ness calls the handler off the main thread, in the task of the later request, and for several requests at the same time. It
+/// must not block. It may be called again for the same request if the exchange in flight ends meanwhile.
 ///
 /// **Testing.** `DuplicatedRequest` has a public initializer:
 ///
 /// ```swift
-/// let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(.post, url: url))
-/// let decision = OneOrderAtATime().decide(on: duplicate)
-/// if case .ignoreCurrentCompletion = decision {} else { Issue.record("the order would be sent twice") }
+/// let request = HTTPRequest(.post, url: url)
+/// let duplicate = DuplicatedRequest(kind: .data, request: request)
+/// guard case .ignoreCurrentCompletion = OneOrderAtATime().decide(on: duplicate)
+/// else {
+///     Issue.record("the order would be sent twice")
+///     return
+/// }
 /// ```
 public protocol DuplicatedHandler: Sendable {
     /// Decides what happens to a duplicate. Runs off the main thread.
@@ -52,7 +56,7 @@ public struct DuplicatedRequest: Sendable {
     /// The number of callers who wait for the exchange in flight.
     public let callerCount: Int
 
-    /// Makes a duplicate, to test a handler on its own.
+    /// Makes a duplicate, to test a handler without a manager.
     /// - Parameters:
     ///   - kind: The kind of result.
     ///   - request: The later request.
@@ -82,7 +86,7 @@ public enum RequestDuplicatedDecision: Sendable {
     /// Passes the result of the exchange in flight to a closure. Every caller is excluded. The closure runs off the main thread. It is not
     /// called if the current request is dropped before the decision takes effect.
     case useCompletion(@Sendable (Result<HTTPResponse, any Error>) -> Void)
-    /// Sends the current request on its own. The exchange in flight and its callers continue.
+    /// Sends the current request separately. The exchange in flight and its callers continue.
     case requestSeparately
 
     var name: String {
@@ -98,7 +102,7 @@ public enum RequestDuplicatedDecision: Sendable {
     }
 }
 
-/// The usual policies for duplicates.
+/// The usual duplicate handlers.
 public enum DefaultDuplicatedHandler: DuplicatedHandler, Hashable {
     /// Sends the newest request, and drops the earlier ones.
     case dropPreviousRequest
@@ -108,7 +112,7 @@ public enum DefaultDuplicatedHandler: DuplicatedHandler, Hashable {
     case keepFirstCompletion
     /// Gives only the newest caller the result of the first request.
     case keepLatestCompletion
-    /// Sends every request on its own.
+    /// Sends every request separately.
     case requestAllSeparately
 
     /// Returns the decision that the case stands for.

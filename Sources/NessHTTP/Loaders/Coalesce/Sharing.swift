@@ -30,12 +30,12 @@ extension Pipeline {
     /// Runs a flight, and gives its members the outcome.
     @inline(never)
     private func run(_ flight: Flight) async -> Result<HTTPResponse, any Error> {
-        let policies = flight.context.policies
+        let context = flight.context
         let outcome: Result<HTTPResponse, any Error>
         do {
             outcome = .success(
-                policies.kind == .download
-                    ? try await download(flight.request, flight) : try await redirects(flight.request, flight, policies.sink))
+                context.options.kind == .download
+                    ? try await download(flight.request, flight) : try await redirects(flight.request, flight, context.options.sink))
         } catch {
             outcome = .failure(error)
         }
@@ -102,12 +102,12 @@ extension Pipeline {
     /// True if the flight needs a separate task, because the caller may have to continue before the flight ends: other callers still
     /// wait for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
-        if context.policies.kind == .download { return true }
+        if context.options.kind == .download { return true }
         let mayOutlastCaller = isShared || !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request, in: context)
         // A task that awaits the call continues at the call's end. A promise's task may stay for others, unless it then has more to do.
-        if context.policies.isAwaited { return mayOutlastCaller || request.redirects.asksApplication }
+        if context.options.isAwaited { return mayOutlastCaller || request.redirects.asksApplication }
         guard mayOutlastCaller else { return false }
-        return loaders.areAboveSharing || context.call.policies.additions?.loaders.areAboveSharing == true || control(of: context) != nil
+        return loaders.areAboveSharing || context.call.options.additions?.loaders.areAboveSharing == true || control(of: context) != nil
             || cache != nil
     }
 
@@ -125,7 +125,7 @@ extension Pipeline {
             let explained = context.explain(error, of: flight.context.request)
             // A download is judged by the validators of the caller who started it. If this caller's validators accept the response, it
             // starts a new flight.
-            guard case NessError.validation(let failure) = explained, context.policies.kind == .download, let response = failure.response,
+            guard case NessError.validation(let failure) = explained, context.options.kind == .download, let response = failure.response,
                 // A file that is not the expected one is so for every caller: equal downloads expect the same.
                 !(failure.underlying is FileMismatch)
             else { throw explained }
@@ -137,9 +137,9 @@ extension Pipeline {
     // MARK: the closure of a decision
 
     private func deliveryCall(for context: CallContext) -> Call {
-        var choices = context.policies.choicesForSideRequest
-        choices.kind = context.policies.kind
-        return Call(.success(context.request), CallPolicies(choices), clock: clock)
+        var options = context.options.forLoaderMadeRequest
+        options.kind = context.options.kind
+        return Call(.success(context.request), options, clock: clock)
     }
 
     /// Has a completion get the outcome of a flight. Like a caller's promise, its call is dropped by `dropAllRequests()`, a reset and a
@@ -150,7 +150,7 @@ extension Pipeline {
         call.start(for: nil, in: running) { [running] call in
             do {
                 // A reset may have dropped all requests just before this one was added.
-                if let reason = running.refusal(of: call.policies.epoch) { throw call.error(.dropped, reason) }
+                if let reason = running.refusal(of: call.options.epoch) { throw call.error(.dropped, reason) }
                 guard let response = try await member.waiter?.wait() else { throw CancellationError() }
                 completion(.success(response))
                 return response

@@ -18,15 +18,15 @@ import NessLock
 /// try jar.write(to: file)
 /// ```
 ///
-/// If a request sets `Cookie` itself, its own cookies are sent first, followed by the jar's. Where names are equal, only the request's own
-/// cookie is sent.
+/// If a request sets `Cookie` itself, its cookies are sent first, followed by the jar's. If names are equal, only the request's cookie is
+/// sent.
 ///
 /// The jar rejects a cookie for all hosts below a public suffix, such as `co.uk`. It knows only a short list of them. Give hosts that do
 /// not trust each other separate jars.
 ///
-/// **Limits.** The jar keeps up to 180 cookies of a site, which is a public suffix and a label before it, and up to 3,300 in all. When there
-/// are more, it removes expired cookies first, then cookies without `Secure`, then the others. In each group the cookie that was set or
-/// sent the longest time ago goes first.
+/// **Limits.** The jar keeps up to 180 cookies of a site, which is a public suffix and a label before it, and up to 3,300 in all. When
+/// there are more, it removes expired cookies first, then cookies without `Secure`, then the others. In each group it removes the cookie
+/// first that was set or sent the longest time ago.
 public final class CookieJar: Sendable {
     private let table = Lock(CookieTable())
     private let now: @Sendable () -> Date
@@ -45,8 +45,8 @@ public final class CookieJar: Sendable {
     /// The number of cookies that searches have visited.
     var visitCount: Int { table.withLock(\.visitCount) }
 
-    /// Adds a cookie of the application, such as that of a login in a web view. It replaces the cookie with the same name, domain and path.
-    /// A cookie that has expired only removes that one.
+    /// Adds a cookie of the application, such as one from a login in a web view. It replaces the cookie with the same name, domain and
+    /// path. An expired cookie only removes the old one.
     /// - Parameter cookie: The cookie.
     public func insert(_ cookie: Cookie) {
         let now = now()
@@ -122,7 +122,7 @@ extension CookieJar {
     /// Writes the cookies to a file that only this user may read: in one step, so that the file is always complete. Cookies without an
     /// expiry time are left out, because they last as long as the jar (RFC 6265bis, 5.7). The values are in clear text.
     ///
-    /// It blocks the thread while it writes. No request does.
+    /// This method blocks the thread while it writes. Requests never write the file.
     /// - Parameter file: The URL of the file. Its folder must exist.
     /// - Throws: An error of the file system.
     public func write(to file: URL) throws {

@@ -7,7 +7,7 @@ extension Pipeline {
     @inline(never)
     func download(_ request: HTTPRequest, _ flight: Flight) async throws -> HTTPResponse {
         let context = flight.context
-        guard let target = context.policies.download else { return try await redirects(request, flight, context.policies.sink) }
+        guard let target = context.options.download else { return try await redirects(request, flight, context.options.sink) }
         try check(request, target, in: context)
         // Ranges are defined for GET alone (RFC 9110, 14.2). What must not be repeated is sent once, as a whole.
         let isResumable = request.method == .get && request.body == nil && request.isIdempotent
@@ -15,7 +15,7 @@ extension Pipeline {
         let source = isResumable ? hash : nil
         let path = target.partialPath(hash)
         // Runs as registered work: a reset waits until the partial file is ready for another run.
-        return try await running.work(context.policies.epoch) {
+        return try await running.work(context.options.epoch) {
             try await PartialFileClaims.shared.withExclusiveAccess(path, fetching: source, for: context.call) {
                 // Only for the first attempt: a retry follows a rejected response.
                 if let finished = target.session.take(), context.attempt == 1 || context.call.hasBeenPaused { return finished }

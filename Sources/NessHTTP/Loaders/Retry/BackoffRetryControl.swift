@@ -1,35 +1,35 @@
 import Foundation
 
-/// Retries with growing random delays ("exponential backoff with full jitter"), if a retry is safe and may help.
+/// A retry policy with growing random delays ("exponential backoff with full jitter"). It retries if that is safe and may help.
 ///
-/// - It retries idempotent requests (RFC 9110, section 9.2.2), and any request that the server certainly has not seen. With
+/// - It retries idempotent requests (RFC 9110, section 9.2.2), and any request that certainly never reached the server. With
 ///   `repeatsRefused` it also retries others that the server has not processed, such as a POST after a 429.
 /// - It retries after transient errors of the transport, and after the statuses 408, 429, 502, 503 and 504.
 /// - The delay before attempt *n* + 1 is random. It lies between zero and `initialDelay` × 2^(*n* − 1), and never exceeds `maxDelay`.
 ///   Random delays keep many clients from returning at the same moment.
-/// - It waits for a server's `Retry-After` in full. One longer than `maxDelay` ends the attempts.
+/// - It honors `Retry-After` in full. If that is longer than `maxDelay`, it does not retry.
 public struct BackoffRetryControl: RetryControl {
     private let maximumCount: Int
     private let initialDelay: Duration
     private let maximumDelay: Duration
     private let statusCodes: Set<Int>
     private let retriesNonIdempotentRequests: Bool
-    /// The statuses with which the server says that it has not processed a request.
+    /// The statuses that mean that the server has not processed the request.
     public let repeatsRefused: Set<Int>
     private let random: @Sendable (ClosedRange<Double>) -> Double
 
-    /// Makes a control.
+    /// Makes a policy.
     /// - Parameters:
-    ///   - maxRetryCount: The largest number of attempts after the first.
-    ///   - initialDelay: The longest delay before the second attempt.
-    ///   - maxDelay: The longest delay before any attempt.
+    ///   - maxRetryCount: The largest number of retries.
+    ///   - initialDelay: The longest delay before the first retry.
+    ///   - maxDelay: The longest delay before any retry.
     ///   - statusCodes: The statuses after which it retries.
-    ///   - repeatsRefused: Statuses with which this server says that it has not processed a request, such as 429, 503 and 529. After them
-    ///     it retries every request, even a POST, and even as the manager's control. None by default, because a 503 of some servers means
-    ///     that they failed halfway.
-    ///   - retriesNonIdempotentRequests: True to retry every request, even if the server may have acted on it already. It has an effect
-    ///     for a request's own control only: a manager's control never applies to such requests.
-    ///   - random: Returns a random number of the range. A test can pass its own.
+    ///   - repeatsRefused: The statuses, such as 429, 503 and 529, that mean that this server has not processed the request. After them it
+    ///     retries every request, even a POST, and even as the manager's policy. None by default, because a 503 of some servers means that
+    ///     they failed halfway.
+    ///   - retriesNonIdempotentRequests: True to retry every request, even if the server may have acted on it. It has an effect only in a
+    ///     policy set on a request: the manager's policy never applies to such requests.
+    ///   - random: Returns a random number in the range. A test can pass its own closure.
     public init(
         maxRetryCount: Int, initialDelay: Duration = .milliseconds(200), maxDelay: Duration = .seconds(20),
         statusCodes: Set<Int> = [408, 429, 502, 503, 504], repeatsRefused: Set<Int> = [], retriesNonIdempotentRequests: Bool = false,
@@ -68,8 +68,10 @@ extension RetryControl where Self == BackoffRetryControl {
     /// Retries with growing random delays, if a retry is safe and may help: see `BackoffRetryControl`.
     ///
     /// ```swift
-    /// let cats = try await ness.get("cats").set(retry: .backoff(maxRetryCount: 3)).decoded(as: [Cat].self)
+    /// let cats = try await ness.get("cats")
+    ///     .set(retry: .backoff(maxRetryCount: 3))
+    ///     .decoded(as: [Cat].self)
     /// ```
-    /// - Parameter maxRetryCount: The largest number of attempts after the first.
+    /// - Parameter maxRetryCount: The largest number of retries.
     public static func backoff(maxRetryCount: Int) -> BackoffRetryControl { BackoffRetryControl(maxRetryCount: maxRetryCount) }
 }

@@ -1,18 +1,18 @@
 import NessPromise
 
-/// A retry control made from a closure: see `.decide(_:)`.
+/// A retry policy made from a closure: see `.decide(_:)`.
 ///
-/// It can also be made from a closure that decides through a callback, as in iONess. That closure may call the callback from any thread.
-/// Only the first call counts. A closure that releases the callback without calling it decides `.noRetry`. A closure that keeps the
-/// callback and never calls it holds the request until its deadline.
+/// As in iONess, the closure can also decide through a callback, from any thread. Only the first call counts. A closure that releases the
+/// callback without calling it decides `.noRetry`. A closure that keeps the callback and never calls it holds the request until its
+/// deadline.
 public struct ClosureRetryControl: RetryControl {
     private let body: @Sendable (FailedAttempt) async -> RetryControlDecision
-    /// The statuses of the controls that `.any(_:)` combines; else none.
+    /// The statuses of the policies that `.any(_:)` combines; otherwise none.
     public fileprivate(set) var repeatsRefused: Set<Int> = []
 
     fileprivate init(body: @escaping @Sendable (FailedAttempt) async -> RetryControlDecision) { self.body = body }
 
-    /// Makes a control from a closure with a callback.
+    /// Makes a policy from a closure with a callback.
     /// - Parameter body: Takes the request, the response, the error and the callback for the decision. Runs off the main thread.
     public init(
         _ body:
@@ -37,17 +37,19 @@ public struct ClosureRetryControl: RetryControl {
 }
 
 extension RetryControl where Self == ClosureRetryControl {
-    /// Decides by a closure.
+    /// Makes a policy from a closure.
     ///
     /// ```swift
-    /// request.dataRequest(with: .decide { attempt in attempt.number < 3 ? .retryAfter(1) : .noRetry })
+    /// request.dataRequest(with: .decide { attempt in
+    ///     attempt.number < 3 ? .retryAfter(1) : .noRetry
+    /// })
     /// ```
     /// - Parameter body: Takes the failed attempt, and returns the decision. Runs off the main thread, in the request's task.
     public static func decide(_ body: @escaping @Sendable (FailedAttempt) async -> RetryControlDecision) -> ClosureRetryControl {
         ClosureRetryControl(body: body)
     }
-    /// Combines controls: another attempt follows if one of them wants it. The first control that does also decides the wait.
-    /// - Parameter controls: The controls. Ness asks them in this order.
+    /// Combines policies: Ness retries if one of them decides so. The first one that does also decides the wait.
+    /// - Parameter controls: The policies, called in this order.
     public static func any(_ controls: [any RetryControl]) -> ClosureRetryControl {
         var combined = decide { attempt in
             for control in controls {
@@ -60,6 +62,6 @@ extension RetryControl where Self == ClosureRetryControl {
         return combined
     }
 
-    /// Never makes another attempt. Suits a request that must be sent at most once although the manager has a control.
+    /// Never retries. Suits a request that must not be retried although the manager has a policy.
     public static var never: ClosureRetryControl { decide { _ in .noRetry } }
 }

@@ -1,19 +1,19 @@
 import Foundation
 
-/// Retries up to a number of times, for every method.
+/// A retry policy that retries a fixed number of times, for every method.
 ///
-/// The limit applies to each request; the control keeps no state. It does not retry if another attempt cannot change the outcome: after an
-/// untrusted certificate, a body that is too large, or a redirect that must not be followed.
+/// The limit applies to each request. The policy does not retry if another attempt cannot change the outcome: after an untrusted
+/// certificate, a body that is too large, or a redirect that must not be followed.
 public struct CounterRetryControl: RetryControl {
     private let maximumCount: Int
     private let delay: TimeInterval
     private let maximumRetryAfter: Duration
 
-    /// Makes a control.
+    /// Makes a policy.
     /// - Parameters:
-    ///   - maxRetryCount: The largest number of attempts after the first.
-    ///   - timeIntervalBeforeTryToRetry: The wait before each of them, in seconds. It is longer if the server asks for a longer wait.
-    ///   - maxRetryAfter: The longest `Retry-After` to wait for. A longer one ends the attempts.
+    ///   - maxRetryCount: The largest number of retries.
+    ///   - timeIntervalBeforeTryToRetry: The wait before each retry, in seconds. A longer `Retry-After` takes its place.
+    ///   - maxRetryAfter: The longest `Retry-After` to wait for. After a longer one the policy does not retry.
     public init(maxRetryCount: Int, timeIntervalBeforeTryToRetry: TimeInterval = 0, maxRetryAfter: Duration = .seconds(120)) {
         maximumCount = maxRetryCount
         delay = timeIntervalBeforeTryToRetry

@@ -1,8 +1,8 @@
 import Foundation
 
-/// The decision about a further attempt.
+/// The decision about a retry.
 extension Pipeline {
-    /// Asks the control, and waits for the delay that it sets.
+    /// Calls the policy, and waits for the delay that it sets.
     /// - Returns: `nil` if another attempt follows; otherwise the outcome that is final.
     @inline(never)
     func waitForNextAttempt(after failure: Unaccepted, in context: CallContext) async throws -> Unaccepted? {
@@ -32,26 +32,26 @@ extension Pipeline {
         return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
     }
 
-    /// Returns the control that decides about an attempt.
+    /// Returns the policy that decides about an attempt.
     ///
-    /// A request's own control always applies, because the caller chose it for this request. The manager's control applies only if a retry
-    /// is safe: the request is idempotent, the server certainly has not seen it, or the server rejected it with a status that the control
+    /// A request's policy always applies, because the caller chose it for that request. The manager's policy applies only if a retry is
+    /// safe: the request is idempotent, the server certainly has not seen it, or the server rejected it with a status that the policy
     /// names.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
-        if let control = context.policies.retryControl { return control }
+        if let control = context.options.retryControl { return control }
         guard let retryControl else { return nil }
         return failed.request.isIdempotent || !failed.mayHaveReachedServer || failed.isRefused(by: retryControl) ? retryControl : nil
     }
 
     /// The control of a request, or else of the manager.
-    func control(of context: CallContext) -> (any RetryControl)? { context.policies.retryControl ?? retryControl }
+    func control(of context: CallContext) -> (any RetryControl)? { context.options.retryControl ?? retryControl }
 }
 
 /// An attempt that did not succeed. It is a class to keep the frame of the waiting task small.
 final class Unaccepted: Error {
     /// The error, or a response that suggests a retry.
     private let outcome: Result<HTTPResponse, any Error>
-    /// The attempt as retry controls see it; `nil` if another attempt cannot change the outcome.
+    /// The attempt as retry policies see it; `nil` if another attempt cannot change the outcome.
     let attempt: FailedAttempt?
 
     fileprivate init(_ outcome: Result<HTTPResponse, any Error>, _ attempt: FailedAttempt?) {
@@ -89,7 +89,7 @@ extension Pipeline {
             response = value
             do {
                 // A stream was judged by its head, before its body was passed on.
-                if context.policies.sink?.isRestartable != false {
+                if context.options.sink?.isRestartable != false {
                     for validator in context.validators { try value.judge(by: validator) }
                 }
                 if !value.suggestsRetry { return .success(value) }
@@ -124,7 +124,7 @@ extension FailedAttempt {
             if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError {
                 return nil
             }
-            let mayRepeat = context.policies.sink?.isRestartable != false && request.body?.isSpent != true
+            let mayRepeat = context.options.sink?.isRestartable != false && request.body?.isSpent != true
             if !mayRepeat || call.facts.isFinal || failure?.context.isFinal == true { return nil }
             // The authentication has handled the 401, or has given up on it.
             if failure?.kind == .validation, response?.statusCode == 401, call.facts.isAuthenticated { return nil }

@@ -5,17 +5,17 @@ extension HTTPBody {
     ///
     /// ```swift
     /// let (pieces, continuation) = AsyncStream<Data>.makeStream()
-    /// let promise = ness.httpRequest(.post, withUrl: "log").set(streamBody: pieces).dataRequest()
+    /// let promise = ness.post("log").set(streamBody: pieces).dataRequest()
     /// continuation.yield(Data("one line\n".utf8))
     /// continuation.finish()
     /// ```
     ///
-    /// **Back pressure.** The library asks the sequence for a piece once the connection has taken the piece before. A piece may have any
-    /// size. A sequence that gives none for the time of the idle timeout ends the request with `NessError.timedOut`, whose `underlying` is
-    /// `StalledBody`.
+    /// **Back pressure.** Ness reads the next element of the sequence once the connection has accepted the previous one. An element may
+    /// have any size. A sequence without a further element for the duration of the idle timeout ends the request with `NessError.timedOut`,
+    /// whose `underlying` is `StalledBody`.
     ///
-    /// **Once.** When an attempt has started to read the sequence, the body is never sent again. No retry control applies then. After a 401
-    /// the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with
+    /// **Once.** When an attempt has started to read the sequence, the body is never sent again, regardless of the retry policy. After a
+    /// 401 the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with
     /// `NessError.redirect`. Any other repetition, such as a second request from the same builder, fails with `NessError.invalidRequest`.
     /// `stream(length:contentType:_:)` makes a body that can be sent again.
     ///
@@ -42,7 +42,9 @@ extension HTTPBody {
     /// `stream(_:length:contentType:)`.
     ///
     /// ```swift
-    /// let body = HTTPBody.stream(contentType: "text/csv") { database.rows(of: query).map { $0.csv } }
+    /// let body = HTTPBody.stream(contentType: "text/csv") {
+    ///     database.rows(of: query).map { $0.csv }
+    /// }
     /// ```
     /// - Parameters:
     ///   - length: The number of bytes, which is sent as Content-Length. `nil` if it is unknown: over HTTP/1.1 the body is then sent in
@@ -61,7 +63,9 @@ extension HTTPBody {
     ///
     /// ```swift
     /// let body = HTTPBody.stream(contentType: "text/csv") { writer in
-    ///     for await row in database.rows(of: query) { try await writer.write(row.csv) }
+    ///     for await row in database.rows(of: query) {
+    ///         try await writer.write(row.csv)
+    ///     }
     /// }
     /// ```
     ///

@@ -4,13 +4,13 @@ import Foundation
 ///
 /// The description has all of this in one line, without secrets.
 public enum NessError: Error, Sendable {
-    /// The request is invalid. It was not sent, or the server saw only a part of it because its body failed.
+    /// The request is invalid. Ness did not send it, or sent only a part because its body failed.
     case invalidRequest(Context)
     /// There is no network.
     case offline(Context)
-    /// The host was not found or did not accept a connection. The server has not seen the request.
+    /// The host was not found or did not accept a connection. The request never reached the server.
     case cannotConnect(Context)
-    /// The server sent no byte for the time of the timeout, or the deadline passed.
+    /// No byte moved in either direction for the duration of the timeout, or the deadline passed.
     case timedOut(Context)
     /// The caller dropped the request, or every caller that waited for a shared request dropped it.
     case dropped(Context)
@@ -28,12 +28,12 @@ public enum NessError: Error, Sendable {
     case decoding(Context)
     /// A redirect must not or cannot be followed. The context holds its response.
     case redirect(Context)
-    /// A duplicate policy rejected or replaced this request. The reason names the policy.
+    /// A duplicate handler excluded this request. The reason names its decision.
     case duplicate(Context)
-    /// The circuit breaker is open, because the host failed too often. The request was not sent.
+    /// The circuit breaker is open, because the host failed repeatedly. The request was not sent.
     case circuitOpen(Context)
-    /// The body is longer than `maximumResponseBytes`. Or something is longer than 16 MiB: a line or an event of a stream, or the body of
-    /// an error that a stream or a download got.
+    /// The body is longer than `maximumResponseBytes`. Or a line or an event of a stream, or the body of an error response to a stream or a
+    /// download, is longer than 16 MiB.
     case responseTooLarge(Context)
     /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the destination.
     case fileSystem(Context)
@@ -46,7 +46,7 @@ public enum NessError: Error, Sendable {
         public var response: HTTPResponse?
         /// The number of times that the request was sent.
         public var attempts: Int
-        /// The reason of the failure, in a few words.
+        /// The reason for the failure, in a few words.
         public var reason: String
         /// The underlying error, if there is one.
         public var underlying: (any Error)?
@@ -87,7 +87,7 @@ public enum NessError: Error, Sendable {
         ///   - response: The response.
         ///   - attempts: The number of times that the request was sent. By default 1, or 0 without a request. The pipeline sets the number
         ///     of its own errors.
-        ///   - reason: The reason of the failure, in a few words.
+        ///   - reason: The reason for the failure, in a few words.
         ///   - underlying: The underlying error.
         public init(
             request: HTTPRequest?, response: HTTPResponse? = nil, attempts: Int? = nil, reason: String, underlying: (any Error)? = nil
@@ -126,12 +126,12 @@ public enum NessError: Error, Sendable {
         case decoding
         /// A redirect must not or cannot be followed.
         case redirect
-        /// A duplicate policy rejected or replaced this request.
+        /// A duplicate handler excluded this request.
         case duplicate
         /// The circuit breaker is open.
         case circuitOpen
-        /// The body is longer than `maximumResponseBytes`. Or something is longer than 16 MiB: a line or an event of a stream, or the body
-        /// of an error that a stream or a download got.
+        /// The body is longer than `maximumResponseBytes`. Or a line or an event of a stream, or the body of an error response to a stream
+        /// or a download, is longer than 16 MiB.
         case responseTooLarge
         /// A file or folder could not be read or written.
         case fileSystem
@@ -190,8 +190,8 @@ public enum NessError: Error, Sendable {
         }
     }
 
-    /// True if the same request may succeed later, because the network or the server failed. A rejected response is not transient by
-    /// itself; a `RetryControl` decides by its status.
+    /// True if the same request may succeed later, because the network or the server failed; false if another attempt cannot help. A
+    /// rejected response is not transient: a retry policy decides by its status.
     public var isTransient: Bool {
         switch kind {
         case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: !context.isFinal
@@ -199,11 +199,11 @@ public enum NessError: Error, Sendable {
         }
     }
 
-    /// True if the request's `Authentication` threw the error, for example because the refresh of the credential failed. The request itself
-    /// was not sent, or the server rejected its credential before. An error of another type than `NessError` passes unchanged.
+    /// True if the request's `Authentication` threw the error, for example because the refresh of the credential failed. Either the request
+    /// was not sent, or the server had rejected its credential. Errors of other types than `NessError` pass unchanged.
     public var isAuthenticationFailure: Bool { context.isAuthenticationFailure }
 
-    /// False only if the server certainly has not seen the request: no attempt sent it, or no connection was established.
+    /// False only if the request certainly never reached the server: no attempt sent it, or no connection was established.
     public var mayHaveReachedServer: Bool {
         if context.followsAction { return true }
         return switch kind {
@@ -219,8 +219,8 @@ public enum NessError: Error, Sendable {
     /// The reason why no secure connection could be established. `nil` for an error of another kind than `.tls`.
     public var tlsFailure: TLSFailure? { kind == .tls ? context.tlsFailure ?? .other : nil }
 
-    /// The wait before another request: the one that the response asks for in its `Retry-After` (RFC 9110, 10.2.3), or the time until the
-    /// open circuit breaker lets a request through again. That time is zero while the breaker probes the host. `nil` if neither is known.
+    /// The wait before another request: the response's `Retry-After` (RFC 9110, 10.2.3), or the time until the open circuit breaker lets a
+    /// request through. That time is zero while the breaker probes the host. `nil` if neither is known.
     public var retryAfter: Duration? { context.circuitOpenTime ?? context.response?.retryAfter }
 
     /// The request, if there is one.
@@ -229,8 +229,7 @@ public enum NessError: Error, Sendable {
     /// The response, if there is one.
     public var response: HTTPResponse? { context.response }
 
-    /// The underlying error, if there is one: for example a decoder's error, or the decoded error body of a rejected response
-    /// (`decodingErrors`).
+    /// The underlying error, if there is one, such as a decoder's error or the API's own error (`decodingErrors`).
     public var underlying: (any Error)? { context.underlying }
 
     /// The name of the kind, for the description.

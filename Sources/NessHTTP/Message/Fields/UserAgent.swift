@@ -4,7 +4,7 @@ extension HTTPHeaders {
     /// A value for `User-Agent` (RFC 9110, section 10.1.5) with this program's name and version, the operating system and the locale, such
     /// as `Shop/1.2 (Linux 6.1.0; en_GB)`.
     ///
-    /// The library does not send it by itself: a request without the field is sent with the program's name, its version and the name of the
+    /// Ness does not send it by default: a request without the field is sent with the program's name, its version and the name of the
     /// system alone. To send it, set `$0.defaultHeaders["User-Agent"] = HTTPHeaders.standardUserAgent`.
     public static let standardUserAgent: String = {
         let system = ProcessInfo.processInfo.operatingSystemVersion
@@ -12,7 +12,7 @@ extension HTTPHeaders {
         return userAgent(name: program.name, version: program.version, comment: "\(systemName) \(version); \(Locale.current.identifier)")
     }()
 
-    /// The value of `User-Agent` that a transport of the library sends if a request has none. The cache knows it.
+    /// The value of `User-Agent` that Ness's transports send if a request has none. The cache knows it.
     package static let defaultUserAgent = userAgent(name: program.name, version: program.version, comment: systemName)
 
     private static var program: (name: String, version: String?) {
@@ -33,7 +33,7 @@ extension HTTPHeaders {
 
     /// A value for `Accept-Language` (RFC 9110, section 12.5.4) with the user's preferred languages, such as `de-CH, en;q=0.9`.
     ///
-    /// The library does not send it by itself, on any platform. To send it, set
+    /// Ness does not send it by default, on any platform. To send it, set
     /// `$0.defaultHeaders["Accept-Language"] = HTTPHeaders.standardAcceptLanguage`. The cache then keeps a response for each language.
     public static var standardAcceptLanguage: String { acceptLanguage(of: Locale.preferredLanguages) }
 

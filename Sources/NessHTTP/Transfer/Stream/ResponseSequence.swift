@@ -29,7 +29,8 @@ public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
     ///     private let pages: Pages<[User]>.AsyncIterator
     ///     init(_ ness: Ness) {
     ///         let feed = ness.get("users")
-    ///         pages = ness.pages(of: feed, decoding: [User].self, next: .linkHeader).makeAsyncIterator()
+    ///         pages = ness.pages(of: feed, decoding: [User].self, next: .linkHeader)
+    ///             .makeAsyncIterator()
     ///     }
     ///     func more() async throws -> [User]? { try await pages.next() }
     /// }

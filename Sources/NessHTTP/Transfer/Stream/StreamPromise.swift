@@ -3,7 +3,7 @@ import Foundation
 /// A request whose body is read as it arrives. The promise settles when the head has arrived.
 ///
 /// ```swift
-/// for try await line in ness.httpRequest(.get, withUrl: "log").streamRequest().lines { print(line) }
+/// for try await line in ness.get("log").streamRequest().lines { print(line) }
 /// ```
 ///
 /// A slow reader holds the server back: up to 1 MiB waits in memory, and then the connection is not read. It stays in use meanwhile, and

@@ -13,9 +13,9 @@ final class CurlConnections {
     }
 
     /// The opened sockets whose local port is not yet known.
-    private var opened: [Int32] = []
+    @exclusivity(unchecked) private var opened: [Int32] = []
     /// The sockets by their local ports.
-    private var descriptors: [UInt16: [Int32]] = [:]
+    @exclusivity(unchecked) private var descriptors: [UInt16: [Int32]] = [:]
     /// The sockets on which exchanges of HTTP/1 over TLS have ended.
     private var secured: Set<Int32> = []
 

@@ -23,7 +23,7 @@ final class CurlExchange: Sendable {
     /// The events on their way to the caller's task.
     let mailbox = EventMailbox()
     /// The transfer. `nil` before it starts and after it has ended. Only the engine's thread uses it.
-    nonisolated(unsafe) var transfer: CurlTransfer?
+    @exclusivity(unchecked) nonisolated(unsafe) var transfer: CurlTransfer?
 
     /// Makes an exchange.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
@@ -33,7 +33,7 @@ final class CurlExchange: Sendable {
         url = request.url.absoluteString
         let parsed = request.parsedURL
         origin = request.origin
-        target = url.hasSuffix("?") || Self.hasSmallEscape(url) ? parsed.target : nil
+        target = url.utf8.last == UInt8(ascii: "?") || Self.hasSmallEscape(url) ? parsed.target : nil
         isSecure = origin.scheme == "https"
         shape = Self.shape(of: request, isSecure: isSecure, target == nil && control?.streamsResponse != true)
         do {

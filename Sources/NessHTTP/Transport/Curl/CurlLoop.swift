@@ -8,20 +8,20 @@ final class CurlLoop {
     private var multi: UnsafeMutableRawPointer { handle.pointer }
     /// The end of the last transfer. `nil` while there are transfers, and while there is no connection.
     private var idleSince: ContinuousClock.Instant?
-    private var transfers: Set<CurlTransfer> = []
+    @exclusivity(unchecked) private var transfers: Set<CurlTransfer> = []
     /// `nil` before the first exchange.
-    private var template: CurlTemplate?
+    @exclusivity(unchecked) private var template: CurlTemplate?
     /// The transfers that have events to hand on in this turn.
-    private var notified: [CurlTransfer] = []
+    @exclusivity(unchecked) private var notified: [CurlTransfer] = []
     /// The origins over TLS that did not choose HTTP/2 for the latest connection. libcurl would have all requests to them wait for the
     /// first response of a server that names no version.
     private(set) var http1Origins: Set<ParsedURL.Origin> = []
     /// The latest of these, in this turn.
     private var newHTTP1Origins: Set<ParsedURL.Origin> = []
     private var connectionLimit = 0
-    private(set) var connections = CurlConnections()
+    @exclusivity(unchecked) private(set) var connections = CurlConnections()
     /// The transfers by the connections that carry them.
-    var use = CurlConnectionUse<CurlTransfer>()
+    @exclusivity(unchecked) var use = CurlConnectionUse<CurlTransfer>()
     let settings: CurlSettings
 
     init(_ engine: CurlEngine, _ handle: CurlMultiHandle) {

@@ -13,7 +13,7 @@ final class CurlTemplate {
     }
 
     /// The handles of transfers that have ended well, for the next ones of their shape.
-    private var spare: [Shape: [UnsafeMutableRawPointer]] = [:]
+    @exclusivity(unchecked) private var spare: [Shape: [UnsafeMutableRawPointer]] = [:]
     /// The most spare handles of a shape.
     private static let spareLimit = 64
     private let library: CurlLibrary

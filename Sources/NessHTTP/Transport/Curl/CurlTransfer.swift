@@ -3,6 +3,8 @@ import CNessCurl
 import Foundation
 
 /// One exchange in libcurl, with its callbacks. Only the engine's thread uses it.
+///
+/// What each GET touches is exempt from the checks that two accesses do not overlap: they cost a fiftieth of its instructions.
 final class CurlTransfer {
     let exchange: CurlExchange
     let easy: UnsafeMutableRawPointer
@@ -17,7 +19,7 @@ final class CurlTransfer {
     var authorities: CurlAuthorities?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
-    private(set) var head = ResponseHeadParser()
+    @exclusivity(unchecked) private(set) var head = ResponseHeadParser()
     /// Removes the content coding of the body. `nil` for a body that is handed on as it comes.
     private var decoder: ContentDecoder?
     private var reader: HTTPBodyReader?
@@ -41,22 +43,22 @@ final class CurlTransfer {
     }
     private var statusCode: Int?
     /// The events of this turn of the loop.
-    private var batch = EventBatch()
+    @exclusivity(unchecked) private var batch = EventBatch()
     private var isNoted = false
     /// The outcome, once libcurl has ended the transfer.
-    private var outcome: Result<Void, any Error>?
+    @exclusivity(unchecked) private var outcome: Result<Void, any Error>?
     private var sentCount: Int64 = 0
-    private(set) var history: SendHistory
+    @exclusivity(unchecked) private(set) var history: SendHistory
     private var isMeasured = false
     private var failure: (any Error)?
     /// True if a connection was opened for this transfer.
     private var hasOpened = false
     /// The ends of the connection that carries the request. `nil` before the request is sent.
-    private var ends: CurlConnections.Ends?
+    @exclusivity(unchecked) private var ends: CurlConnections.Ends?
     /// The number of that connection. `nil` before the request is sent, and for a connection without a number.
-    private(set) var connection: CurlConnectionUse<CurlTransfer>.Connection?
+    @exclusivity(unchecked) private(set) var connection: CurlConnectionUse<CurlTransfer>.Connection?
     /// The time at which the request was sent over HTTP/2, and the connection's `arrivalCount` then.
-    private var silence: (start: ContinuousClock.Instant, arrivalCount: Int)?
+    @exclusivity(unchecked) private var silence: (start: ContinuousClock.Instant, arrivalCount: Int)?
     /// The names that libcurl needs and may not look up itself.
     var names = CurlNames()
 

@@ -21,13 +21,15 @@ extension CurlTransport {
         /// The certificates of the authorities that may sign a server's or a proxy's certificate, in place of the system's. `nil` for the
         /// system's. The certificates are parsed again for each new connection, so the list should be short.
         public var authorities: PEM?
-        /// The certificate that the client shows to servers that ask for one; `nil` for none.
+        /// The certificate that the client presents to servers that request one; `nil` for none.
         public var clientCertificate: ClientCertificate?
         /// The public keys that servers may have: the SHA-256 hash of each SubjectPublicKeyInfo in Base64, with or without `sha256//`
         /// before it. If there are any, every https server must have one of them, and its certificate is checked as well.
         ///
         /// ```text
-        /// openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
+        /// openssl x509 -in server.pem -pubkey -noout |
+        ///     openssl pkey -pubin -outform der |
+        ///     openssl dgst -sha256 -binary | base64
         /// ```
         public var pinnedPublicKeys: [String] = []
         /// The oldest version of TLS that is accepted, from servers and from proxies.

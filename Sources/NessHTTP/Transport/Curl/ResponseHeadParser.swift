@@ -47,7 +47,7 @@ struct ResponseHeadParser: Sendable {
         guard let statusCode else {
             self.statusCode = try Self.statusCode(of: bytes)
             headers.reserveCapacity(12)
-            isHTTP1 = bytes.starts(with: "HTTP/1".utf8)
+            isHTTP1 = bytes["HTTP/".utf8.count] == UInt8(ascii: "1")
             return nil
         }
         guard bytes.isEmpty else {

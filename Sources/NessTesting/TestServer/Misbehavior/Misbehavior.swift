@@ -3,8 +3,8 @@
 /// ```swift
 /// for misbehavior in Misbehavior.all where !misbehavior.onlyOutOfProcess {
 ///     let server = try await TestServer.start(misbehavior)
-///     // … send misbehavior.requestCount GET requests, one after another, to server.url …
-///     // … and compare the outcome of the last with misbehavior.expectation …
+///     // … send misbehavior.requestCount GET requests, one after another, to
+///     // server.url, and compare the last outcome with misbehavior.expectation …
 ///     await server.stop()
 /// }
 /// ```

@@ -4,7 +4,10 @@ import Foundation
 ///
 /// ```swift
 /// let authority = try TestAuthority()
-/// let server = try await TestServer.start(certificate: authority.certificate()) { _ in .text("hi") }   // https://127.0.0.1:…
+/// let server = try await TestServer.start(
+///     certificate: authority.certificate()
+/// ) { _ in .text("hi") }
+/// // server.url starts with https://127.0.0.1:
 /// ```
 /// It needs OpenSSL 3. On Linux that is `libssl.so.3`, which is installed wherever libcurl uses it. On a Mac, install it with Homebrew
 /// (`brew install openssl@3`) or MacPorts. Elsewhere, set the environment variable `NESS_OPENSSL` to the path of the library `libssl`. A

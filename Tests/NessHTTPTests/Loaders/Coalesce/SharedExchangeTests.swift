@@ -100,7 +100,7 @@ import Testing
     private static let clock = PipelineClock(ManualClock())
 
     private static func context(_ request: HTTPRequest, _ clock: PipelineClock = clock) -> CallContext {
-        CallContext(Call(.success(request), CallPolicies(), clock: clock))
+        CallContext(Call(.success(request), CallOptions(), clock: clock))
     }
 
     /// A flight that one caller has joined, and what makes requests equal to its own.

@@ -54,7 +54,7 @@ import Testing
     private static func events() throws -> [Event] {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
         let response = HTTPResponse(statusCode: 200, request: request)
-        let context = CallContext(Call(.success(request), CallPolicies(), clock: PipelineClock(ManualClock())))
+        let context = CallContext(Call(.success(request), CallOptions(), clock: PipelineClock(ManualClock())))
         let flight = Flight(request, in: context)
         let member = try #require(flight.join(request, in: context))
         let promise = Owner()

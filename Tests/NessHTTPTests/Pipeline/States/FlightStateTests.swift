@@ -56,7 +56,7 @@ import Testing
 
     private static func events() throws -> [Event] {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let context = CallContext(Call(.success(request), CallPolicies(), clock: PipelineClock(ManualClock())))
+        let context = CallContext(Call(.success(request), CallOptions(), clock: PipelineClock(ManualClock())))
         let flight = Flight(request, in: context), wire = Wire()
         func join(_ index: Int, _ excludes: Bool) -> Event {
             Event(name: "\(index) joins\(excludes ? ", and excludes the others" : "")") { model in

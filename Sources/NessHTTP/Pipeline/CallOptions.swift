@@ -1,31 +1,8 @@
 import Dispatch
 import Foundation
 
-/// The choices of a caller that are not part of the request. An object, because every step of a request passes them on.
-final class CallPolicies: Sendable {
-    private let choices: CallChoices
-
-    init(_ choices: CallChoices = CallChoices()) { self.choices = choices }
-
-    var kind: RequestKind { choices.kind }
-    var groups: Set<String> { choices.groups }
-    var environment: ServerEnvironment { choices.environment }
-    var leavesBaseURL: Bool { choices.leavesBaseURL }
-    var validators: [any ResponseValidator] { choices.validators }
-    var retryControl: (any RetryControl)? { choices.retryControl }
-    var authentication: AuthenticationChoice { choices.authentication }
-    var duplicateIdentifier: String? { choices.duplicateIdentifier }
-    var additions: RequestOverrides? { choices.additions }
-    var epoch: Int? { choices.epoch }
-    var download: DownloadTarget? { choices.download }
-    var sink: (any BodySink)? { choices.sink }
-    var listeners: RequestListeners? { choices.listeners }
-    var parseError: ErrorReader? { choices.parseError }
-    var isAwaited: Bool { choices.isAwaited }
-}
-
-/// The choices of a caller, one by one.
-struct CallChoices: Sendable {
+/// The options of a call that are not part of its request.
+struct CallOptions: Sendable {
     /// The kind of result. Only requests of one kind can be duplicates.
     var kind = RequestKind.data
     /// The groups that the request belongs to: see `Ness.dropAllRequests(in:)`.
@@ -61,17 +38,15 @@ struct CallChoices: Sendable {
 /// Decodes an API's own error from a rejected response. Returns `nil` if the response holds none.
 typealias ErrorReader = @Sendable (HTTPResponse) -> (any Error)?
 
-extension CallPolicies {
-    /// The policies of a request that a loader of the application makes on behalf of the call, such as a login: the caller's validators,
-    /// sink, kind and retry control do not apply to it.
-    var forSideRequest: CallPolicies { CallPolicies(choicesForSideRequest) }
-
-    var choicesForSideRequest: CallChoices {
-        var choices = CallChoices()
-        choices.environment = environment
-        choices.epoch = epoch
-        choices.groups = groups
-        return choices
+extension CallOptions {
+    /// The options of a request that a custom loader makes on behalf of the call, such as a login: the caller's validators,
+    /// sink, kind and retry policy do not apply to it.
+    var forLoaderMadeRequest: CallOptions {
+        var options = CallOptions()
+        options.environment = environment
+        options.epoch = epoch
+        options.groups = groups
+        return options
     }
 }
 
