@@ -74,7 +74,7 @@ import Testing
     }
 
     /// The misbehaviors that URLSession on Linux reports as success for a request with Accept-Encoding, and those whose answers it gives
-    /// to a later request. Documentation/Limits.md names both.
+    /// to a later request. KnownLimitations.md names both.
     ///
     /// Over libcurl the second answer counts as well: it may arrive after the connection was looked at. `TransportConformanceTests` waits
     /// until it has arrived, and permits no exception.
@@ -102,7 +102,7 @@ import Testing
         #if canImport(Darwin)
         "to be decided on a Mac"
         #else
-        "a limit that Limits.md names"
+        "a limit that KnownLimitations.md names"
         #endif
     }
 

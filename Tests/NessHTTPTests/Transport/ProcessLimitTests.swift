@@ -4,10 +4,10 @@ import NessTesting
 import TestSupport
 import Testing
 
-/// The answers of a server that end a process with URLSession on Linux. Documentation/Limits.md lists them.
+/// The answers of a server that end a process with URLSession on Linux. KnownLimitations.md lists them.
 ///
 /// These tests do not demand the fault; they detect its end. A test fails if the child survives, because the toolchain has been mended.
-/// Then remove `onlyOutOfProcess` from the misbehavior, so that `HostileTests` runs it, and remove the sentence from Limits.md.
+/// Then remove `onlyOutOfProcess` from the misbehavior, so that `HostileTests` runs it, and remove the sentence from KnownLimitations.md.
 @Suite(.inTurn) struct ProcessLimitTests {
     static let limits = Misbehavior.all.filter(\.onlyOutOfProcess)
     /// The misbehaviors that make the client read forever instead of ending its process.

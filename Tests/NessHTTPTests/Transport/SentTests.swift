@@ -56,7 +56,7 @@ import Testing
 
     // MARK: header fields
 
-    /// The fields that a transport adds, as Limits.md says.
+    /// The fields that a transport adds, as KnownLimitations.md says.
     private static let added: Set<String> = {
         var added: Set = ["host", "connection", "content-length", "accept", "accept-encoding", "user-agent"]
         #if !canImport(FoundationNetworking)
@@ -66,7 +66,7 @@ import Testing
     }()
 
     @Test(
-        "only the header fields that Limits.md names are added, and none is changed",
+        "only the header fields that KnownLimitations.md names are added, and none is changed",
         .toBeDecidedOnAMac("whether URLSession sends an empty field, and how it sends text that is not ASCII"),
         arguments: [HTTPMethod.get, .head, .post, .put, .delete])
     func fields(_ method: HTTPMethod) async throws {

@@ -85,7 +85,7 @@ private enum KnownLimits {
         return ["load.reuse": limit, "secure.reuse": limit]
     }()
 
-    /// The limits of URLSession on Linux. Documentation/Limits.md names those that a user can notice.
+    /// The limits of URLSession on Linux. KnownLimitations.md names those that a user can notice.
     static let ofURLSession: [TransportConformance.ID: TransportConformance.KnownLimit] = {
         var limits: [TransportConformance.ID: TransportConformance.KnownLimit] = [
             "contract.order-of-fields": "it keeps fields in a dictionary",

@@ -214,7 +214,7 @@ struct Rules {
         for fault in execution.logs[index].faults() { breaks(fault) }
     }
 
-    /// "Requests above a limit wait" and "the rate at which exchanges start" (LimitsAndFailingHosts).
+    /// "Requests above a limit wait" and "the rate at which exchanges start" (RateLimitsAndCircuitBreaker).
     private func checkLimits(_ index: Int) {
         let (plan, load, manager) = (program.managers[index], world.loads[index], state.managers[index])
         if !manager.hasNewLimit {

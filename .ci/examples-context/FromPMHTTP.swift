@@ -1,2 +1,0 @@
-private var task: Promise<User> { stub() }
-private var savedToken: String { stub() }
