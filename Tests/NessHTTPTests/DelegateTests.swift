@@ -29,7 +29,7 @@ import Testing
 
     private final class Silent: NetworkSessionManagerDelegate {}
 
-    @Test("the delegate is called once for each request, with default headers and the whole URL", .covers("ION-06"))
+    @Test("the delegate is called once for each request, with default headers and the whole URL")
     func calls() async throws {
         let watcher = Watcher()
         try await withServer(configure: { $0.defaultHeaders = ["X-Default": "d"] }) { server, ness in
@@ -65,7 +65,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["X-Default"] } == ["d", "d"])
     }
 
-    @Test("the delegate's request is sent", .covers("ION-06"))
+    @Test("the delegate's request is sent")
     func replaces() async throws {
         let watcher = Watcher { request in
             request.method = .put
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("the delegate is held weakly", .covers("ION-06"))
+    @Test("the delegate is held weakly")
     func weakly() async throws {
         try await withServer { server, ness in
             var watcher: Watcher? = Watcher { $0.headers["X-Delegate"] = "yes" }
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("the delegate is called even if the manager was released meanwhile", .covers("PMH-06"))
+    @Test("the delegate is called even if the manager was released meanwhile")
     func releasedManager() async throws {
         let watcher = Watcher { $0.headers["X-Delegate"] = "yes" }
         let server = try await TestServer.start { _ in .text("ok") }

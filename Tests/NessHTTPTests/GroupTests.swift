@@ -17,7 +17,7 @@ struct GroupTests {
         }
     }
 
-    @Test("dropAllRequests drops the requests in flight, and the manager can send others", .covers("ION-04", "PMH-05", "BI-23"))
+    @Test("dropAllRequests drops the requests in flight, and the manager can send others")
     func dropAllRequests() async throws {
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
         let typed = rig.ness.httpRequest(withUrl: "typed").dataRequest(decoding: String.self)
@@ -31,7 +31,7 @@ struct GroupTests {
         #expect(try await rig.ness.httpRequest(withUrl: "next").dataRequest().value.message.statusCode == 200)
     }
 
-    @Test("a request that is dropped while it waits for its next attempt is not sent again", .covers("PMH-84"))
+    @Test("a request that is dropped while it waits for its next attempt is not sent again")
     func dropAllWhileRetriesWait() async throws {
         let rig = Rig(advances: false)
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
@@ -93,7 +93,7 @@ struct GroupTests {
         #expect(sent.total == 1)
     }
 
-    @Test("requests in flight are kept, counted and dropped together, by group or all", .covers("ABS-29"))
+    @Test("requests in flight are kept, counted and dropped together, by group or all")
     func holder() async throws {
         let changes = Log<Int>(), go = TestGate(), counter = ActivityCounter { changes.add($0) }
         let rig = Rig { $0.observers = [counter] }

@@ -6,7 +6,7 @@ import Testing
 
 /// Managers: the default one, their settings, and their independence of each other.
 @Suite(.inTurn) struct ManagerTests {
-    @Test("the manager has its iONess name; the default one can be replaced; each manager has its own transport", .covers("ION-01"))
+    @Test("the manager has its iONess name; the default one can be replaced; each manager has its own transport")
     func managers() async throws {
         let mocks = (0..<2).map { _ in MockTransport(onUnmatched: .reply(.status(200))) }
         let managers: [NetworkSessionManager] = mocks.map { mock in NetworkSessionManager { $0.transport = mock } }
@@ -20,7 +20,7 @@ import Testing
         #expect(managers[1].configuration.transport as? MockTransport === mocks[1])
     }
 
-    @Test("the default manager can be replaced, which changes the requests made afterwards", .covers("ABS-24"))
+    @Test("the default manager can be replaced, which changes the requests made afterwards")
     func sharedConfiguration() async throws {
         let before = Ness.default
         defer { Ness.default = before }
@@ -33,7 +33,7 @@ import Testing
         #expect(rigs.map { $0.mock.requests.map { $0.headers["X-Number"] } } == [["0"], ["1"]])
     }
 
-    @Test("many threads can use a manager; there is a default one, and you can make others", .covers("PMH-01"))
+    @Test("many threads can use a manager; there is a default one, and you can make others")
     func threads() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), other = Rig(onUnmatched: .reply(.status(200)))
         #expect(Ness.default !== rig.ness && Ness.default === Ness.default)
@@ -47,7 +47,7 @@ import Testing
         #expect(other.mock.requests.isEmpty)
     }
 
-    @Test("a reset ends running and waiting requests; the manager stays usable", .covers("PMH-05"))
+    @Test("a reset ends running and waiting requests; the manager stays usable")
     func resetting() async throws {
         let rig = Rig { $0.maximumConnectionsPerHost = 1 }
         rig.mock.on(.post, "/held") { _ in
@@ -63,7 +63,7 @@ import Testing
         #expect(rig.mock.requests.map(\.url.path) == ["/held", "/next"])
     }
 
-    @Test("the manager's retries and decoder apply to every request, inside the base URL or not", .covers("PMH-14"))
+    @Test("the manager's retries and decoder apply to every request, inside the base URL or not")
     func everywhere() async throws {
         struct Cat: Decodable, Sendable { let catName: String }
         let rig = Rig {
@@ -79,7 +79,7 @@ import Testing
         #expect(rig.mock.requests.count == 4)
     }
 
-    @Test("a User-Agent can be set for all requests, can be read, and can be overridden by a request", .covers("PMH-04"))
+    @Test("a User-Agent can be set for all requests, can be read, and can be overridden by a request")
     func userAgent() async throws {
         try await withServer(configure: { $0.defaultHeaders = ["User-Agent": "Cats/1.0"] }) { server, ness in
             _ = try await ness.httpRequest(withUrl: "x").dataRequest().value
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("a manager with the same configuration but no loaders sends without hooks", .covers("FLX-19"))
+    @Test("a manager with the same configuration but no loaders sends without hooks")
     func withoutHooks() async throws {
         let rig = Rig(onUnmatched: .reply(.text("x"))) { $0.loaders = [.modifyRequest { $0.headers["X-Hook"] = "1" }] }
         let bare = Ness {

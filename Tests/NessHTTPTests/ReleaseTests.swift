@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "a request that has ended releases all its objects, for every kind of end", .covers("FLX-26"),
+        "a request that has ended releases all its objects, for every kind of end",
         arguments: ["whole", "lost", "cut", "dropped"],
         ["data", "stream", "download"])
     func nothingIsKept(end: String, kind: String) async throws {
@@ -84,7 +84,7 @@ import Testing
         await freed.wait()
     }
 
-    @Test("a manager is freed after its last use", .covers("BF-09", "BH-13", "BP-03")) func managersAreFreed() async throws {
+    @Test("a manager is freed after its last use") func managersAreFreed() async throws {
         let freed = TestGate()
         final class Loader: HTTPLoader {
             let freed: TestGate
@@ -102,7 +102,7 @@ import Testing
         await freed.wait()
     }
 
-    @Test("a body that is streamed or saved is not kept in memory as well", .covers("BF-16")) func bodiesAreNotKept() async throws {
+    @Test("a body that is streamed or saved is not kept in memory as well") func bodiesAreNotKept() async throws {
         let rig = Rig(onUnmatched: .reply(.text("content")))
         #expect(try await rig.ness.httpRequest(withUrl: "x").streamRequest().value.message.body.isEmpty)
         try await withFolder { folder in

@@ -236,7 +236,7 @@ import Testing
 
     // MARK: C21
 
-    @Test("a reset that is awaited outside completes after an exchange that awaits it inside", .covers("C21"))
+    @Test("a reset that is awaited outside completes after an exchange that awaits it inside")
     func outsideAndInside() async throws {
         let link = Link(), hasReset = TestGate(), gate = TestGate(), order = Log<String>()
         let ness = manager(link) {
@@ -263,7 +263,7 @@ import Testing
         #expect(order.entries == ["the exchange ended", "the reset ended"])
     }
 
-    @Test("a task that outlives its exchange awaits a reset like any other task", .covers("C21"))
+    @Test("a task that outlives its exchange awaits a reset like any other task")
     func aTaskThatOutlivesItsExchange() async throws {
         let link = Link(), isOver = TestGate(), arrived = TestGate(), gate = TestGate(), order = Log<String>()
         let later = Lock<Task<Void, Never>?>(nil)

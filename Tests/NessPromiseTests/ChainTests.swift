@@ -82,7 +82,7 @@ import Testing
         #expect(order.entries == [1, 2, 3, 99])
     }
 
-    @Test("a handler never runs on the main thread unless asked to", .covers("ION-33", "BA-18", "C17"))
+    @Test("a handler never runs on the main thread unless asked to")
     func notOnMain() async throws {
         let (root, resolver) = Promise<Void>.pending()
         let isMain = root.then { isOnMainQueue() }
@@ -91,7 +91,7 @@ import Testing
         #expect(try await Promise.resolved(()).then(on: .main) { isOnMainQueue() }.value)
     }
 
-    @Test("the MainActor forms run on the main actor", .covers("ION-33"))
+    @Test("the MainActor forms run on the main actor")
     @MainActor func mainActor() async throws {
         var seen: [String] = []
         try await Promise.resolved(1).then(onMain: { value in seen.append("then \(value)") }).value

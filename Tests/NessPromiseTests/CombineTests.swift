@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct CombineTests {
-    @Test("all waits for any number of promises of different types", .covers("ERG-13"))
+    @Test("all waits for any number of promises of different types")
     func allPack() async throws {
         let triple = try await Promise.all(Promise.resolved(1), Promise { "two" }, Promise.resolved(3.0).delayed(by: .zero)).value
         #expect(triple == (1, "two", 3.0))
@@ -13,7 +13,7 @@ import Testing
         #expect(five.2 == "3" && five.4)
     }
 
-    @Test("all keeps the order of an array; an empty array gives an empty result", .covers("BE-10"))
+    @Test("all keeps the order of an array; an empty array gives an empty result")
     func allArray() async throws {
         let pairs = (0..<100).map { _ in Promise<Int>.pending() }
         let all = Promise.all(pairs.map(\.0))
@@ -22,7 +22,7 @@ import Testing
         #expect(try await Promise.all([Promise<Int>]()).value.isEmpty)
     }
 
-    @Test("all fails with the first error, even while an earlier promise is pending, and drops the rest", .covers("ERG-13", "BE-10"))
+    @Test("all fails with the first error, even while an earlier promise is pending, and drops the rest")
     func allFails() async {
         let dropped = Log<Int>()
         let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -85,7 +85,7 @@ import Testing
         #expect(late.error as? PromiseError == .dropped)
     }
 
-    @Test("timeout fails in time, and drops the promise that it waited for", .covers("ERG-15"))
+    @Test("timeout fails in time, and drops the promise that it waited for")
     func timeout() async {
         let dropped = Log<Int>()
         let (never, resolver) = Promise<Int>.pending { _ in dropped.add(1) }

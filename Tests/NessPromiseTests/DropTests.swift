@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct DropTests {
-    @Test("drop ends the promise immediately, with the reason given", .covers("ERG-14"))
+    @Test("drop ends the promise immediately, with the reason given")
     func dropEnds() {
         let (promise, resolver) = Promise<Int>.pending()
         promise.drop(becauseOf: Failure())
@@ -52,7 +52,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("a drop reaches the promise that a closure returned", .covers("ERG-11"))
+    @Test("a drop reaches the promise that a closure returned")
     func dropReachesInnerPromise() async {
         let dropped = Log<Int>()
         let (inner, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
@@ -84,7 +84,7 @@ import Testing
         _ = resolver
     }
 
-    @Test("after drop a handler that has not started never sees success, even if the value had arrived", .covers("PMH-51", "BP-21"))
+    @Test("after drop a handler that has not started never sees success, even if the value had arrived")
     func dropAfterArrival() async {
         let queue = DispatchQueue(label: "arrival")
         let seen = Log<String>()
@@ -119,7 +119,7 @@ import Testing
         #expect(seen.entries == ["finally true the promise was dropped"])
     }
 
-    @Test("handle and finally run exactly once after a drop, the outermost first", .covers("ERG-14"))
+    @Test("handle and finally run exactly once after a drop, the outermost first")
     func handlersHearOfDrop() async {
         let queue = DispatchQueue(label: "hear")
         let seen = Log<String>()
@@ -174,7 +174,7 @@ import Testing
         #expect(try await other.value == 2)
     }
 
-    @Test("dropping a promise made from an async operation cancels its task", .covers("ERG-14"))
+    @Test("dropping a promise made from an async operation cancels its task")
     func dropCancelsTask() async throws {
         let (cancelled, cancelledResolver) = Promise<Bool>.pending()
         let (started, startedResolver) = Promise<Void>.pending()
@@ -192,7 +192,7 @@ import Testing
         #expect(try await cancelled.value)
     }
 
-    @Test("no later handler of a dropped chain runs", .covers("BE-02"))
+    @Test("no later handler of a dropped chain runs")
     func laterStagesDoNotRun() async {
         let queue = DispatchQueue(label: "test")
         let seen = Log<Int>()

@@ -13,7 +13,7 @@ import Testing
         return queue
     }
 
-    @Test("a promise runs a throwing closure off the main actor by default, without a hidden time limit", .covers("ERG-01"))
+    @Test("a promise runs a throwing closure off the main actor by default, without a hidden time limit")
     @MainActor func running() async throws {
         let (go, resolver) = Promise<Int>.pending()
         let slow = Promise { try await go.value }, onMain = Promise { @MainActor in MainActor.assertIsolated() }
@@ -29,7 +29,7 @@ import Testing
         _ = unused
     }
 
-    @Test("a resolver settles its promise with a value or an error; one that is released unused rejects it", .covers("ERG-02"))
+    @Test("a resolver settles its promise with a value or an error; one that is released unused rejects it")
     func resolvers() async throws {
         let (good, resolver) = Promise<Int>.pending(), (bad, rejecter) = Promise<Int>.pending()
         DispatchQueue.global().async {
@@ -41,7 +41,7 @@ import Testing
         #expect(await Promise<Int>.pending().0.failure(as: PromiseError.self) == .abandoned)
     }
 
-    @Test("work starts when the promise is made, kept or not, but never inside the call that makes it", .covers("ERG-04"))
+    @Test("work starts when the promise is made, kept or not, but never inside the call that makes it")
     @MainActor func beginning() async throws {
         let order = Log<String>(), (done, resolver) = Promise<Void>.pending()
         _ = Promise { @MainActor in
@@ -53,7 +53,7 @@ import Testing
         #expect(order.entries == ["made", "work"])
     }
 
-    @Test("then runs on the queue that it names, or on the global queue; it does not inherit the previous one", .covers("ERG-05"))
+    @Test("then runs on the queue that it names, or on the global queue; it does not inherit the previous one")
     func queues() async throws {
         let queue = Self.queue("own"), other = Self.queue("other")
         let name: @Sendable (Int) -> String = { _ in DispatchQueue.getSpecific(key: Self.key) ?? "-" }
@@ -64,7 +64,7 @@ import Testing
         #expect(names == ["own", "other", "-"])
     }
 
-    @Test("an error skips every then and reaches every handle, even after another handle", .covers("ERG-08", "ERG-09"))
+    @Test("an error skips every then and reaches every handle, even after another handle")
     func errorPath() async {
         let log = Log<String>()
         let last = Promise<Int>.rejected(Failure()).then { $0 + 1 }.handle { _ in log.add("first") }
@@ -77,7 +77,7 @@ import Testing
         #expect(log.entries == ["first", "second"])
     }
 
-    @Test("then takes an async closure, whose error becomes the chain's error", .covers("ERG-12"))
+    @Test("then takes an async closure, whose error becomes the chain's error")
     func asyncContinuation() async throws {
         let start = Promise.resolved(2)
         let doubled = start.thenContinue { value in Promise { try await Promise.resolved(value * 2).value } }
@@ -86,7 +86,7 @@ import Testing
         #expect(await failed.failure(as: Failure.self) == Failure())
     }
 
-    @Test("value, error, outcome and completion of a promise can be read at any time", .covers("ERG-16"))
+    @Test("value, error, outcome and completion of a promise can be read at any time")
     func inspection() throws {
         let (promise, resolver) = Promise<Int>.pending()
         #expect(promise.result == nil && promise.error == nil && promise.outcome == nil && !promise.isCompleted)
@@ -98,7 +98,7 @@ import Testing
         #expect(throws: Failure()) { try failed.outcome?.get() }
     }
 
-    @Test("a promise can be awaited, even a Promise<Void>; a promise can be made from an async operation", .covers("ERG-17"))
+    @Test("a promise can be awaited, even a Promise<Void>; a promise can be made from an async operation")
     func awaiting() async throws {
         #expect(try await Promise.resolved(1).value == 1)
         try await Promise.resolved().value
@@ -107,7 +107,7 @@ import Testing
         #expect(try await Promise { try await task.value }.value == 2)
     }
 
-    @Test("a promise that no variable holds lives until it settles, with its handlers", .covers("ERG-19"))
+    @Test("a promise that no variable holds lives until it settles, with its handlers")
     func retained() async throws {
         let (go, resolver) = Promise<Int>.pending(), (heard, ear) = Promise<Int>.pending()
         weak var unkept: Promise<Int>?

@@ -6,7 +6,7 @@ import Testing
 
 /// Faults that promise libraries had: settling twice, lost handlers, leaks.
 @Suite struct PromiseRegressionTests {
-    @Test("10,000 racing pairs of settle and drop each settle once", .covers("BE-01"))
+    @Test("10,000 racing pairs of settle and drop each settle once")
     func settleOnce() async {
         for round in 0..<10_000 {
             let (promise, resolver) = Promise<Int>.pending()
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("finally runs exactly once", .covers("BE-03"))
+    @Test("finally runs exactly once")
     func finallyOnce() async {
         let queue = DispatchQueue(label: "test")
         let count = Log<Bool>()
@@ -43,7 +43,7 @@ import Testing
         #expect(count.entries == [true])
     }
 
-    @Test("finally passes the outcome on, and a then after it runs only after a value", .covers("ERG-10", "BE-04", "C11"))
+    @Test("finally passes the outcome on, and a then after it runs only after a value")
     func finallyPassesOn() async throws {
         let afterSuccess = Promise.resolved(1).finally { _, _ in }.then { $0 + 1 }
         #expect(try await afterSuccess.value == 2)
@@ -53,7 +53,7 @@ import Testing
         #expect(ran.entries.isEmpty)
     }
 
-    @Test("a handler added while the promise settles is never missed", .covers("BE-05"))
+    @Test("a handler added while the promise settles is never missed")
     func attachRace() async throws {
         for _ in 0..<4_000 {
             let (promise, resolver) = Promise<Int>.pending()
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("30,000 promises on a concurrent queue all settle", .covers("BE-06"))
+    @Test("30,000 promises on a concurrent queue all settle")
     func manyOnConcurrentQueue() async throws {
         let queue = DispatchQueue(label: "test", attributes: .concurrent)
         let promises = (0..<30_000).map { index in
@@ -77,7 +77,7 @@ import Testing
         #expect(values == Array(1...30_000))
     }
 
-    @Test("the specific values that an owner set on a queue stay unchanged", .covers("BE-07"))
+    @Test("the specific values that an owner set on a queue stay unchanged")
     func queueSpecifics() async throws {
         let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Int>()
         queue.setSpecific(key: key, value: 7)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(
-        "a handler of an error runs on the given queue, like a handler of a value", .covers("BE-11"), arguments: [true, false])
+        "a handler of an error runs on the given queue, like a handler of a value", arguments: [true, false])
     func errorsOnTheirQueue(fails: Bool) async throws {
         let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
@@ -104,7 +104,7 @@ import Testing
         #expect(here.entries == Array(repeating: true, count: fails ? 3 : 2))
     }
 
-    @Test("canceling the awaiting task cancels the work behind the promise", .covers("BE-12"))
+    @Test("canceling the awaiting task cancels the work behind the promise")
     func cancelReachesTheWork() async {
         let (cancelled, resolver) = Promise<Bool>.pending()
         let (started, startedResolver) = Promise<Void>.pending()
@@ -123,7 +123,7 @@ import Testing
         _ = neverResolver
     }
 
-    @Test("thenContinue does not make its promise after a drop", .covers("BE-13"))
+    @Test("thenContinue does not make its promise after a drop")
     func nothingBeginsAfterADrop() async {
         let (first, resolver) = Promise<Int>.pending()
         let begun = Log<Int>()
@@ -139,14 +139,14 @@ import Testing
         #expect(begun.entries.isEmpty)
     }
 
-    @Test("resolving twice is ignored", .covers("ERG-18", "BE-08"))
+    @Test("resolving twice is ignored")
     func resolveTwice() {
         let (promise, resolver) = Promise<Int>.pending()
         DispatchQueue.concurrentPerform(iterations: 100) { resolver.resolve($0) }
         #expect(promise.isCompleted)
     }
 
-    @Test("a promise has no hidden timeout, and is freed once it has settled", .covers("ERG-19", "BE-09"))
+    @Test("a promise has no hidden timeout, and is freed once it has settled")
     func freed() async throws {
         weak var gone: Promise<Int>?
         do {

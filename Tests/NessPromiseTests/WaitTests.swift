@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "wait throws when its time has passed, and leaves the promise alone", .covers("BF-14"),
+        "wait throws when its time has passed, and leaves the promise alone",
         arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
     func timesOut(timeout: Duration) async {
         let (promise, resolver) = Promise<Int>.pending()
@@ -34,7 +34,7 @@ import Testing
         #expect(promise.result == 1)
     }
 
-    @Test("waiting on the queue that the promise needs fails instead of hanging", .covers("BF-14"))
+    @Test("waiting on the queue that the promise needs fails instead of hanging")
     func onOwnQueue() async {
         let queue = DispatchQueue(label: "wait")
         let result = await queue.run { () -> PromiseError? in

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "a pattern without a leading slash matches the request that the same string makes under the base URL", .covers("PMH-88"),
+        "a pattern without a leading slash matches the request that the same string makes under the base URL",
         arguments: [
             "https://api.example.com/v1/", "https://api.example.com/v1", "https://api.example.com", "https://api.example.com/a/b%20c/v1/",
             "https://api.example.com:8443/v1", "http://127.0.0.1/v1?unused=1#part", "https://api.example.com/a/../v1", "https://[::1]/v1/",
@@ -34,7 +34,7 @@ import Testing
         #expect(try await answer("*", "users/7", base: base) == "matched")
     }
 
-    @Test("it matches neither another origin nor a path outside the base URL", .covers("PMH-88"))
+    @Test("it matches neither another origin nor a path outside the base URL")
     func outside() async throws {
         #expect(try await answer("users/1", "https://api.example.com/v1/users/1") == "matched")
         #expect(try await answer("users/1", "HTTPS://API.example.com:443/v1/users/1") == "matched")
@@ -52,7 +52,7 @@ import Testing
         #expect(try await answer("v1/users/1", "users/1") == "unmatched")
     }
 
-    @Test("a pattern with a leading slash starts at the root of any host, regardless of the base URL", .covers("PMH-88"))
+    @Test("a pattern with a leading slash starts at the root of any host, regardless of the base URL")
     func leadingSlash() async throws {
         #expect(try await answer("/v1/users/1", "users/1") == "matched")
         #expect(try await answer("/users/1", "users/1") == "unmatched")

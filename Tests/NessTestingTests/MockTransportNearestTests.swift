@@ -25,7 +25,7 @@ import Testing
         return try await unmatched(mock, url).nearest
     }
 
-    @Test("the description names the request, the nearest route with the reason, and the others", .covers("PMH-92"))
+    @Test("the description names the request, the nearest route with the reason, and the others")
     func description() async throws {
         let mock = MockTransport()
         mock.on(.post, "login") { _ in .status(200) }
@@ -53,7 +53,7 @@ import Testing
         #expect(try await nearest("users?page=1&size=2", to: "users?page=1") == ["GET users?page=1&size=2 (the query has no size=2)"])
     }
 
-    @Test("a route of another method, and one whose replies are used up, are listed as near", .covers("PMH-91"))
+    @Test("a route of another method, and one whose replies are used up, are listed as near")
     func methodsAndReplies() async throws {
         let mock = MockTransport()
         mock.on(.put, "users/1") { _ in .status(200) }

@@ -21,7 +21,7 @@ import Testing
         return mock
     }
 
-    @Test("handlers and lists of replies serve the requests of a manager", .covers("PMH-90"))
+    @Test("handlers and lists of replies serve the requests of a manager")
     func contract() async throws {
         let mock = MockTransport()
         mock.on(.get, "/users/:id") { request in
@@ -43,7 +43,7 @@ import Testing
         #expect(mock.unmatchedRequests.isEmpty)
     }
 
-    @Test("a reply is one head and one body, with a Content-Length that matches", .covers("PMH-90"))
+    @Test("a reply is one head and one body, with a Content-Length that matches")
     func full() async throws {
         let events = try await mock(.text("hello", status: 201)).events()
         #expect(events.heads == [201] && events.pieces == ["hello"] && events.sent == [])
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("a Content-Length that the test sets is kept, and a wrong one is detected", .covers("PMH-90"), arguments: ["3", "9"])
+    @Test("a Content-Length that the test sets is kept, and a wrong one is detected", arguments: ["3", "9"])
     func lyingLength(length: String) async throws {
         let mock = mock(.text("hello", headers: ["Content-Length": length]))
         #expect(try await mock.events().headers["content-length"] == length)

@@ -20,7 +20,7 @@ import Testing
 
     private let user = User(id: 1, name: "Tabby")
 
-    @Test("a route returns a value to typed requests", .covers("PMH-93"))
+    @Test("a route returns a value to typed requests")
     func route() async throws {
         let mock = MockTransport()
         mock.on(.get, "users/:id", returning: user)
@@ -49,7 +49,7 @@ import Testing
         #expect(try await ness.get("bytes").decoded(as: Data.self) == Data([0, 255]))
     }
 
-    @Test("one request's value wins over the manager's transport, and is encoded as the manager encodes", .covers("PMH-93"))
+    @Test("one request's value wins over the manager's transport, and is encoded as the manager encodes")
     func request() async throws {
         let mock = MockTransport()
         mock.on(.get, "users/1", returning: user)

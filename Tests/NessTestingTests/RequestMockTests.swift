@@ -12,7 +12,7 @@ import Testing
         return (mocked(mock, configure: configure), mock)
     }
 
-    @Test("one request can be mocked, regardless of its manager's transport", .covers("PMH-93", "PMH-86"))
+    @Test("one request can be mocked, regardless of its manager's transport")
     func replies() async throws {
         let (ness, mock) = unreachable()
         let builder = ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").mock(.status(503), .text("second"))
@@ -24,7 +24,7 @@ import Testing
         await #expect(throws: UnmatchedRequest.self) { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
     }
 
-    @Test("the closure sees the request as it would be sent; the last mock counts", .covers("PMH-93"))
+    @Test("the closure sees the request as it would be sent; the last mock counts")
     func handler() async throws {
         let (ness, _) = unreachable { $0.defaultHeaders = ["A": "1"] }
         let builder = ness.httpRequest(.put, withUrl: "x?q=1").set(stringBody: "abc").mock(.status(500)).mock { request in
@@ -33,7 +33,7 @@ import Testing
         #expect(try await builder.dataRequest().value.message.text == "PUT /x?q=1 1 abc")
     }
 
-    @Test("a mocked request follows redirects to its own mock, and shares no exchange", .covers("BP-01"))
+    @Test("a mocked request follows redirects to its own mock, and shares no exchange")
     func redirects() async throws {
         let (ness, mock) = unreachable()
         let target = try #require(URL(string: "https://mock.test/other"))
@@ -61,7 +61,7 @@ import Testing
         #expect(control.asked.withLock { $0 } == 0)
     }
 
-    @Test("a route may be for any method", .covers("PMH-87"))
+    @Test("a route may be for any method")
     func anyMethod() async throws {
         let mock = MockTransport()
         mock.on(nil, "/x") { .text($0.method.rawValue) }
@@ -71,7 +71,7 @@ import Testing
         #expect(try await mock.answer("https://mock.test/x", .put) == "its own")
     }
 
-    @Test("a list of replies may end; then an earlier route replies, or the error names the used-up one", .covers("PMH-91", "HIS-40"))
+    @Test("a list of replies may end; then an earlier route replies, or the error names the used-up one")
     func ending() async throws {
         let mock = MockTransport()
         mock.on(.get, "/x", replies: [.text("1"), .text("2")], repeatsLast: false)

@@ -14,7 +14,7 @@ import NessLock
 /// Two queues of its own work on the disk, so that no thread that runs Swift tasks waits for one: bytes are written on `writes`, while
 /// `queue` syncs earlier ones.
 final class PartialFile: Sendable {
-    private struct State: Sendable {
+    struct State: Sendable {
         var record: PartialRecord
         /// The record at the last sync of this file. `nil` before the first sync.
         var synced: PartialRecord?
@@ -54,12 +54,12 @@ final class PartialFile: Sendable {
     /// The most that a killed process loses.
     private static let noteInterval = (bytes: Int64(8 << 20), time: Duration.seconds(1))
 
-    private let path: String
-    private let recordPath: String
+    let path: String
+    let recordPath: String
     private let elapsed: @Sendable () -> Duration
     /// The length that the caller expects, until the server announces one.
     private let expectedSize: Int64?
-    private let state: Lock<State>
+    let state: Lock<State>
     /// Changes the bytes of the file, in order. What has to follow all writes passes through it first. Tests suspend it.
     let writes = DispatchQueue(label: "ness.partial-file.writes")
     /// Runs syncs and other slow file operations, and all changes of the record on the disk.
@@ -112,7 +112,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    private static func openLocked(_ path: String) throws -> OpenFile {
+    static func openLocked(_ path: String) throws -> OpenFile {
         while true {
             // Open no symbolic link, which may lead to another file. Do not block on a named pipe.
             let file = try OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
@@ -139,78 +139,6 @@ final class PartialFile: Sendable {
 
     /// The number of bytes in the file, and the final number if it is known.
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.record.count, $0.record.total ?? expectedSize) } }
-
-    // MARK: waiting
-
-    /// Runs one request of the download. While all its requests wait in queues, the file is closed.
-    func during<Value: Sendable>(request: () async throws -> Value) async throws -> Value {
-        #if os(macOS)
-        // An app without a visible window would be slowed down (App Nap), or ended.
-        let activity = ProcessInfo.processInfo.beginActivity(options: .userInitiatedAllowingIdleSystemSleep, reason: "A file is downloaded")
-        defer { ProcessInfo.processInfo.endActivity(activity) }
-        #endif
-        state.withLock { $0.activeCount += 1 }
-        do {
-            let value = try await request()
-            await changeCounts { $0.activeCount -= 1 }
-            return value
-        } catch {
-            await changeCounts { $0.activeCount -= 1 }
-            throw error
-        }
-    }
-
-    /// Runs the wait of one request in a queue.
-    func during(wait: () async throws -> Void) async rethrows {
-        await changeCounts { ($0.activeCount, $0.waitingCount) = ($0.activeCount - 1, $0.waitingCount + 1) }
-        defer { state.withLock { ($0.activeCount, $0.waitingCount) = ($0.activeCount + 1, $0.waitingCount - 1) } }
-        try await wait()
-    }
-
-    private func changeCounts(_ change: (inout State) -> Void) async {
-        let isUnused = state.withLock { state in
-            change(&state)
-            return state.isUnused && state.file != nil
-        }
-        if isUnused { await afterWrites { [self] in if state.withLock(\.isUnused) { closeNow() } } }
-    }
-
-    /// Opens the file, unless it is open, for a request that has left the queues.
-    /// - Throws: `FileError` if the file cannot be opened, or is not as it was.
-    func open() async throws {
-        if state.withLock({ $0.file != nil }) { return }
-        try await afterWrites { [self] in Result { _ = try openNow() } }.get()
-    }
-
-    /// Closes the file for a wait. No request may be out of the queues.
-    private func closeNow() {
-        let file: OpenFile? = state.withLock { state in
-            // A request may have left its queue since the caller looked, and found the file open.
-            guard state.isUnused, let file = state.file, let length = try? file.length(), let key = try? file.key() else { return nil }
-            // A request may wait for hours, and its process may end meanwhile: it leaves no empty file.
-            if length == 0, state.record.count == 0 { unlink(path) } else { state.closed = (length, key) }
-            state.records.closeFile()
-            return state.file.take()
-        }
-        file?.closeNow()
-    }
-
-    /// Returns the open file. Opens it if it was closed for a wait. Runs on the queue.
-    /// - Throws: `FileError` if the file cannot be opened, or is not as it was.
-    private func openNow() throws -> OpenFile {
-        let (file, closed) = state.withLock { ($0.file, $0.closed) }
-        if let file { return file }
-        let opened = try Self.openLocked(path)
-        guard try closed.map({ try $0.length == opened.length() && $0.key == opened.key() }) ?? (opened.length() == 0) else {
-            opened.closeNow()
-            throw FileError("another download has used this destination")
-        }
-        return state.withLock { state in
-            (state.file, state.closed) = (opened, nil)
-            state.records.openFile()
-            return opened
-        }
-    }
 
     // MARK: receiving
 
@@ -308,7 +236,7 @@ final class PartialFile: Sendable {
     }
 
     /// Syncs the file, then writes the record. Runs on the queue.
-    private func sync() {
+    func sync() {
         // Take the record before the sync: bytes that arrive during the sync do not count as synced.
         let known = record
         let start = ContinuousClock.now
@@ -343,97 +271,12 @@ final class PartialFile: Sendable {
         }
     }
 
-    // MARK: finishing
-
-    /// Closes the file and keeps its bytes for a later run. Bytes that no run could resume are removed.
-    func close() async {
-        state.withLock { $0.isClosed = true }
-        await afterWrites { [self] in
-            // A file that cannot be locked again may be another download's.
-            guard hasFile, let file = try? openNow() else { return }
-            let (record, failure) = state.withLock { ($0.record, $0.syncFailure) }
-            if record.isOfUse, failure == nil { sync() }
-            if !record.isOfUse || access(recordPath, F_OK) != 0 { remove() }
-            file.closeNow()
-        }
-    }
-
-    /// Closes the file and removes its bytes.
-    func abandon() async {
-        state.withLock { $0.isClosed = true }
-        await afterWrites { [self] in
-            guard hasFile, let file = try? openNow() else { return }
-            remove()
-            file.closeNow()
-        }
-    }
-
-    /// True unless the file was removed when it was closed for a wait.
-    private var hasFile: Bool { state.withLock { $0.file != nil || $0.closed != nil } }
-
     /// Runs a closure on the queue, after all writes.
-    private func afterWrites<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+    func afterWrites<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             writes.async { [queue] in queue.async { continuation.resume(returning: body()) } }
         }
     }
-
-    /// Syncs the complete file and gives it its final name.
-    /// - Parameters:
-    ///   - destination: The final URL.
-    ///   - replaces: True to replace an existing file; false to choose a free, numbered name.
-    ///   - expectation: The properties that the file must have; `nil` for any.
-    /// - Returns: The URL of the file.
-    /// - Throws: `FileError`; `IncompleteFile`; `FileMismatch`; `CancellationError`.
-    func finish(as destination: URL, replaces: Bool, expecting expectation: FileExpectation? = nil) async throws -> URL {
-        state.withLock { $0.isClosed = true }
-        return try await withTaskCancellationHandler {
-            try await afterWrites { [self] in
-                let result = Result { try finishNow(destination, replaces, expectation) }
-                if case .success = result { state.withLock { $0.file }?.closeNow() }
-                return result
-            }.get()
-        } onCancel: {
-            state.withLock { $0.isCancelled = true }
-        }
-    }
-
-    private func finishNow(_ destination: URL, _ replaces: Bool, _ expectation: FileExpectation?) throws -> URL {
-        let record = record, file = try openNow()
-        let length = try file.length()
-        guard record.count == length, record.total ?? length == length else {
-            throw IncompleteFile(description: "received only \(record.count) of \(record.total ?? length) bytes of the file")
-        }
-        if let failure = state.withLock({ $0.syncFailure }) { throw failure }
-        try expectation?.check(file) { state.withLock { $0.isCancelled } }
-        try file.sync(.whole)
-        // A sync may take seconds. If the download was paused or dropped meanwhile, no file must appear.
-        if state.withLock({ $0.isCancelled }) { throw CancellationError() }
-        guard try file.isAtItsPath(), try !file.hasOtherNames() else {
-            throw FileError("the partial file was replaced while the download ran")
-        }
-        var place = destination
-        PartialFileAttributes.reset(at: path)
-        if replaces {
-            try OpenFile.rename(file.path, to: place.path)
-        } else {
-            var number = 1
-            while try !OpenFile.renameIfFree(file.path, to: place.path) {
-                number += 1
-                place = destination.numbered(number)
-            }
-        }
-        OpenFile.syncFolder(place.deletingLastPathComponent().path)
-        removeRecord()
-        return place
-    }
-
-    private func remove() {
-        unlink(path)
-        removeRecord()
-    }
-
-    private func removeRecord() { _ = state.withLock { $0.records.remove() } }
 }
 
 /// A file is shorter than the server announced.

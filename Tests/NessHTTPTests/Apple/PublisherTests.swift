@@ -8,7 +8,7 @@ import Testing
 
 /// Promises as publishers, on Apple platforms only.
 @Suite(.inTurn(.withoutSockets)) struct PublisherTests {
-    @Test("a publisher emits the value once, or the error", .covers("FLX-20", "HIS-39"))
+    @Test("a publisher emits the value once, or the error")
     func outcome() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("a"), .failure(.offline)])
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("canceling the only subscription drops the request", .covers("FLX-20"))
+    @Test("canceling the only subscription drops the request")
     func cancel() async throws {
         let rig = Rig(), reached = TestGate()
         rig.mock.on(.get, "/x") { _ in

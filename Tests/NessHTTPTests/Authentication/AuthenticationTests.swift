@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "a custom authentication adds any field, sees the rejected request, and decides whether to resend it", .covers("PMH-67", "PMH-68"))
+        "a custom authentication adds any field, sees the rejected request, and decides whether to resend it")
     func ownAuthentication() async throws {
         for renews in [true, false] {
             let own = Own(renews: renews), rig = Rig { $0.authentication = own }
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("a refresh receives the rejected credential and the response", .covers("PMH-68", "BP-09"))
+    @Test("a refresh receives the rejected credential and the response")
     func refusedCredential() async throws {
         let given = Log<String>()
         let rig = Rig {
@@ -56,7 +56,7 @@ import Testing
         #expect(given.entries == ["old 401 expired"])
     }
 
-    @Test("authentication handles only a 401; a 403 is up to the retry control if a validator rejects it", .covers("PMH-69"))
+    @Test("authentication handles only a 401; a 403 is up to the retry control if a validator rejects it")
     func forbidden() async throws {
         let own = Own(), control = AskedControl(), rig = Rig { $0.authentication = own }
         rig.mock.on(.get, "/x", replies: [.status(403), .status(200)])
@@ -65,7 +65,7 @@ import Testing
         #expect(own.asked.entries.isEmpty && control.asked.entries.map { $0.response?.statusCode } == [403])
     }
 
-    @Test("each attempt has the credential that is current then", .covers("PMH-72"))
+    @Test("each attempt has the credential that is current then")
     func eachAttempt() async throws {
         let own = Own(), rig = Rig { $0.authentication = own }
         rig.mock.on(.get, "/x") { request in
@@ -76,7 +76,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["X-Token"] } == ["one", "changed"])
     }
 
-    @Test("a mock sees a request with its credential, and with the whole body even if it is sent in pieces", .covers("PMH-94"))
+    @Test("a mock sees a request with its credential, and with the whole body even if it is sent in pieces")
     func mocked() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file")
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("a request can leave out its environment's credential; a request that a refresh makes does so by itself", .covers("PMH-19"))
+    @Test("a request can leave out its environment's credential; a request that a refresh makes does so by itself")
     func withoutCredential() async throws {
         let manager = Lock<Ness?>(nil)
         let rig = Rig(onUnmatched: .reply(.status(200))) {

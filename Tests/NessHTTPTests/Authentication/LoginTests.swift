@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("Basic credentials come from the request, or else from the manager", .covers("HIS-31"))
+    @Test("Basic credentials come from the request, or else from the manager")
     func basic() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = BasicAuthentication(user: "m", password: "p") }
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "the user is asked once while the requests wait; if the user cancels, all of them fail", .covers("HIS-31"),
+        "the user is asked once while the requests wait; if the user cancels, all of them fail",
         arguments: [true, false])
     func askingAUser(answers: Bool) async throws {
         let asked = Tally(), waiting = Tally(), go = TestGate()
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "valid tokens are used and expired ones refreshed; otherwise a login follows, or its error", .covers("HIS-32"),
+        "valid tokens are used and expired ones refreshed; otherwise a login follows, or its error",
         arguments: [
             (Tokens(access: "good", refresh: "r"), "", ["good"]), (Tokens(access: "old", refresh: "r"), "refresh", ["old", "good"]),
             (Tokens(access: "old", refresh: "stale"), "refresh, login", ["old", "good"]), (Tokens(), "login", [nil, "good"]),
@@ -109,7 +109,7 @@ import Testing
         #expect(store.withLock { $0 } == (steps.hasSuffix("login") ? Tokens(access: "good", refresh: "r2") : stored))
     }
 
-    @Test("a reset fails the requests that wait for a new token, and the refresh's result is not used", .covers("HIS-34"))
+    @Test("a reset fails the requests that wait for a new token, and the refresh's result is not used")
     func reset() async throws {
         let refreshing = TestGate(), go = TestGate(), waiting = Tally()
         let token = RefreshableAuthentication(credential: "old") {

@@ -42,7 +42,7 @@ struct RefreshLifeTests {
 
     @Test(
         "a refresh that has started outlives the drops and the deadlines of all waiting requests, and the next request finds its credential",
-        .covers("PMH-74"), arguments: [true, false])
+        arguments: [true, false])
     func outlivesItsWaiters(byDrop: Bool) async throws {
         let slow = Slow(), token = slow.token(), rig = slow.rig(token)
         let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "x?\($0)").set(deadline: .milliseconds(300)).dataRequest() }
@@ -145,7 +145,7 @@ struct RefreshLifeTests {
         #expect(rig.mock.requests.count { $0.url.path == "/token" } == 1)
     }
 
-    @Test("the timeout of a refresh counts on the manager's clock", .covers("BP-25"))
+    @Test("the timeout of a refresh counts on the manager's clock")
     func managersClock() async throws {
         let slow = Slow(), rig = slow.rig(slow.token(timeout: .seconds(30)))
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()

@@ -7,7 +7,7 @@ import Testing
 
 /// Bodies that are read into memory first, so that their length is sent.
 @Suite(.inTurn) struct CollectedBodyTests {
-    @Test("a sequence and a form of unknown length are sent with their Content-Length, if they are collected first", .covers("PMH-42"))
+    @Test("a sequence and a form of unknown length are sent with their Content-Length, if they are collected first")
     func lengths() async throws {
         try await withServer { server, ness in
             let content = patternedData(300_000), post = ness.post("a").set(collectsBody: true)

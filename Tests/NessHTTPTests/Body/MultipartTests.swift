@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("a form sends its parts in order, byte for byte, and so does a copy of it", .covers("PMH-42", "PMH-37", "PMH-38", "BP-01"))
+    @Test("a form sends its parts in order, byte for byte, and so does a copy of it")
     func exactBytes() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("photo 1.jpg")
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "names are escaped as browsers do", .covers("PMH-38", "BP-18"),
+        "names are escaped as browsers do",
         arguments: [
             ("a\"b", "a%22b"), ("a\r\nb", "a%0D%0Ab"), ("a\nb", "a%0D%0Ab"), ("a\rb", "a%0D%0Ab"), ("a\r\rb\r", "a%0D%0A%0D%0Ab%0D%0A"),
             ("naïve 漢 👨‍👩‍👧", "naïve 漢 👨‍👩‍👧"), ("a\\b;c=d%22", "a\\b;c=d%22"), ("", ""),
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(
-        "a name that would inject a line is rejected before anything is sent", .covers("BP-18"),
+        "a name that would inject a line is rejected before anything is sent",
         arguments: ["text/plain\r\nX: y", "a\u{0}", "a\nb"])
     func injection(type: String) async throws {
         var form = MultipartForm()
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("a deferred part becomes any number of parts, in its place, and is made again for each attempt", .covers("PMH-39"))
+    @Test("a deferred part becomes any number of parts, in its place, and is made again for each attempt")
     func severalDeferredParts() async throws {
         let made = Tally()
         var form = MultipartForm()
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test("an empty form is a complete body", .covers("PMH-43"))
+    @Test("an empty form is a complete body")
     func empty() async throws {
         try await sent(MultipartForm()) { server, promise in
             _ = try await promise.value
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test("each form has its own boundary, which is not in its data", .covers("PMH-40"))
+    @Test("each form has its own boundary, which is not in its data")
     func ownBoundary() throws {
         func boundary(_ form: MultipartForm) throws -> String {
             String(try #require(try form.makeBody().headers["content-type"]).dropFirst("multipart/form-data; boundary=".count))
@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test(
-        "deferred parts are made off the main thread, once per attempt; the form is sent again completely", .covers("PMH-39", "PMH-41"),
+        "deferred parts are made off the main thread, once per attempt; the form is sent again completely",
         arguments: [503, 307, 308, 200])
     func deferred(status: Int) async throws {
         let made = Tally(), isOnMain = Lock(false), number = Tally()
@@ -318,7 +318,7 @@ import Testing
         #expect(one.length == nil && one.data == nil && deferred.length == nil)
     }
 
-    @Test("a mock receives the form as a server would, including its deferred parts", .covers("BP-02"))
+    @Test("a mock receives the form as a server would, including its deferred parts")
     func mock() async throws {
         let rig = Rig()
         rig.mock.on(.post, "/a") { request in .text(request.bodyText) }
@@ -353,7 +353,7 @@ import Testing
         }
     }
 
-    @Test("an image is a part with a custom encoding, made while the form is sent; its error is the request's error", .covers("PMH-44"))
+    @Test("an image is a part with a custom encoding, made while the form is sent; its error is the request's error")
     func picture() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         var form = MultipartForm(), bad = MultipartForm()

@@ -7,8 +7,8 @@ import Testing
 /// Parameters in the query and in forms.
 @Suite(.inTurn) struct ParameterTests {
     @Test(
-        "header fields and parameters replace all earlier ones, or merge with them, by choice; without one fields merge, parameters replace",
-        .covers("ION-09"))
+        "header fields and parameters replace all earlier ones, or merge with them, by choice; without one fields merge, parameters replace"
+    )
     func setOptions() throws {
         let builder = Ness().httpRequest(withUrl: "https://mock.test/x")
             .set(headers: ["A": "old", "B": "old"]).set(urlParameters: ["a": "old", "b": "old"])
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "dictionaries serve as header fields and parameters; field names ignore case, and keep order and several values", .covers("ION-10"))
+        "dictionaries serve as header fields and parameters; field names ignore case, and keep order and several values")
     func maps() throws {
         let fields = ["X-B": "2", "X-A": "1"], parameters = ["b": "2", "a": "1"]
         let request = try Ness().httpRequest(withUrl: "https://mock.test/x")
@@ -37,7 +37,7 @@ import Testing
         #expect(request.url.query == "a=1&b=2")
     }
 
-    @Test("parameters are sent in the query or in a form, by choice; bytes and JSON go with a query", .covers("PMH-21"))
+    @Test("parameters are sent in the query or in a form, by choice; bytes and JSON go with a query")
     func parameters() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let parameters: URLQuery = ["a": 1, "b": "x y"]
@@ -57,8 +57,7 @@ import Testing
     }
 
     @Test(
-        "query and form are encoded alike: only unreserved characters stay; a parameter without a value is sent as its name only",
-        .covers("PMH-34", "PMH-36", "C16"))
+        "query and form are encoded alike: only unreserved characters stay; a parameter without a value is sent as its name only")
     func encoding() async throws {
         let parameters = URLQuery([.init(name: "a b+;!@&=?%/~*", value: "ü -._~"), .init(name: "flag", value: nil)])
         let text = "a%20b%2B%3B%21%40%26%3D%3F%25%2F~%2A=%C3%BC%20-._~&flag"
@@ -73,7 +72,7 @@ import Testing
         #expect(rig.mock.received.map { $0.headers["content-type"] } == [nil, type, type])
     }
 
-    @Test("the same fields are the query of a GET and the form of other methods; an explicit header field wins", .covers("FLX-06"))
+    @Test("the same fields are the query of a GET and the form of other methods; an explicit header field wins")
     func queryOrForm() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), fields: URLQuery = ["a": "1 2", "b": true]
         let post = rig.ness.httpRequest(.post, withUrl: "x").set(form: fields)
@@ -87,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "parameters are encoded and added to the URL's own, for every method", .covers("BA-10", "BF-04", "BF-05", "BF-19", "BP-15"),
+        "parameters are encoded and added to the URL's own, for every method",
         arguments: [
             ("x", ["a": "1=2"], "a=1%3D2"), ("x?q=1", ["a": "1"], "q=1&a=1"), ("x", [:], nil), ("x?a=b=c", [:], "a=b=c"),
             ("x", ["a": "\"\\\n"], "a=%22%5C%0A"), ("x#f", ["a": "1"], "a=1"),
@@ -100,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("parameters may be nil, booleans and numbers, and keep their order", .covers("BF-05", "BP-15"))
+    @Test("parameters may be nil, booleans and numbers, and keep their order")
     func parameterValues() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let none: String? = nil
@@ -122,7 +121,7 @@ import Testing
     ]
 
     @Test(
-        "parameters arrive in order after an existing query, escaped, and before a fragment", .covers("PMH-35", "BI-05"),
+        "parameters arrive in order after an existing query, escaped, and before a fragment",
         arguments: targets)
     func parametersAfterAQuery(url: String, target: String) async throws {
         try await withServer { server, ness in

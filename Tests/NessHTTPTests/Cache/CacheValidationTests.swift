@@ -201,7 +201,7 @@ import Testing
         #expect(try await rig.twice(after: 70) == ["1", "2"])
     }
 
-    @Test("a reset and the deadline end a background revalidation, and nothing hangs", .covers("C21"), arguments: [true, false])
+    @Test("a reset and the deadline end a background revalidation, and nothing hangs", arguments: [true, false])
     func backgroundEnds(byReset: Bool) async throws {
         let rig = CacheRig()
         let began = Tally(), ended = Tally()
@@ -331,7 +331,7 @@ import Testing
         }
     }
 
-    @Test("a reset removes everything, and no response from before it is stored afterwards", .covers("C21")) func reset() async throws {
+    @Test("a reset removes everything, and no response from before it is stored afterwards") func reset() async throws {
         try await withFolder { folder in
             let rig = CacheRig(folder: (folder, 1 << 20))
             rig.count(["Cache-Control": "max-age=60"])

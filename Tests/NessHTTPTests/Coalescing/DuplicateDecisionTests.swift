@@ -41,7 +41,7 @@ struct DuplicateDecisionTests {
         #expect(error?.context.reason.contains(name) == true, sourceLocation: sourceLocation)
     }
 
-    @Test("dropAndRequestAgain excludes the previous caller, and the new one gets the new response", .covers("ION-30", "BI-07"))
+    @Test("dropAndRequestAgain excludes the previous caller, and the new one gets the new response")
     func dropAndRequestAgain() async throws {
         let stage = Stage(.dropAndRequestAgain)
         let old = await stage.call(), new = await stage.call()
@@ -79,7 +79,7 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 2)
     }
 
-    @Test("dropAndRequestAgainWithCompletion passes the new result to a closure, and excludes both callers", .covers("ION-30"))
+    @Test("dropAndRequestAgainWithCompletion passes the new result to a closure, and excludes both callers")
     func dropAndRequestAgainWithCompletion() async throws {
         let got = Log<String>(), done = TestGate()
         let stage = Stage(
@@ -96,7 +96,7 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 2)
     }
 
-    @Test("ignoreCurrentCompletion excludes the current caller", .covers("ION-30", "ION-31", "BI-08", "C6"))
+    @Test("ignoreCurrentCompletion excludes the current caller")
     func ignoreCurrentCompletion() async throws {
         let stage = Stage(.ignoreCurrentCompletion)
         let first = await stage.call(), second = await stage.call(), third = await stage.call()
@@ -107,7 +107,7 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == 1)
     }
 
-    @Test("useCurrentCompletion excludes the earlier callers", .covers("ION-30", "ION-31", "BI-08"))
+    @Test("useCurrentCompletion excludes the earlier callers")
     func useCurrentCompletion() async throws {
         let stage = Stage(.useCurrentCompletion)
         let first = await stage.call(), second = await stage.call()
@@ -120,7 +120,7 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.callerCount) == [1, 1])
     }
 
-    @Test("useBothCompletion gives both callers the result of one exchange", .covers("ION-30", "ION-31"))
+    @Test("useBothCompletion gives both callers the result of one exchange")
     func useBothCompletion() async throws {
         let stage = Stage(.useBothCompletion)
         let callers = [await stage.call(), await stage.call()]
@@ -130,7 +130,7 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.kind) == [.data])
     }
 
-    @Test("useCompletion passes the result of the exchange to a closure, and excludes both callers", .covers("ION-30", "ION-31"))
+    @Test("useCompletion passes the result of the exchange to a closure, and excludes both callers")
     func useCompletion() async throws {
         let got = Log<String>(), done = TestGate()
         let stage = Stage(
@@ -183,7 +183,7 @@ struct DuplicateDecisionTests {
         #expect(try await first.value.message.text == "1")
     }
 
-    @Test("each default handler makes its decision", .covers("ION-32")) func theUsualHandlers() throws {
+    @Test("each default handler makes its decision") func theUsualHandlers() throws {
         let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(url: try url("https://mock.test")))
         let names = [
             DefaultDuplicatedHandler.dropPreviousRequest, .keepAllCompletion, .keepFirstCompletion, .keepLatestCompletion,

@@ -7,7 +7,7 @@ import Testing
 /// Handlers of duplicates: the requests they are asked about, and the requests that share an exchange.
 @Suite(.inTurn) struct DuplicateHandlerTests {
     @Test(
-        "a manager takes a usual policy or a handler, which can be replaced; it sees only its own requests", .covers("ION-02"))
+        "a manager takes a usual policy or a handler, which can be replaced; it sees only its own requests")
     func duplicatePolicies() async throws {
         let received = Tally(), go = TestGate()
         try await serving { request in
@@ -39,7 +39,7 @@ import Testing
         #expect(given.duplicatedHandler is CountingHandler)
     }
 
-    @Test("requests are compared after the delegate has changed them", .covers("ION-06"))
+    @Test("requests are compared after the delegate has changed them")
     func duplicatesAfterTheDelegate() async throws {
         final class Delegate: NetworkSessionManagerDelegate {
             func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest {
@@ -64,7 +64,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a new attempt is compared again, and joins an equal request in flight", .covers("ION-27"))
+    @Test("a new attempt is compared again, and joins an equal request in flight")
     func retriesAreCompared() async throws {
         let rig = Rig(advances: false) { $0.duplicatedHandler = CountingHandler() }, go = TestGate(), tally = Tally()
         rig.mock.on(.get, "/x") { _ in
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "a handler decides for each kind, and receives the request and the number of waiting callers", .covers("ION-29"),
+        "a handler decides for each kind, and receives the request and the number of waiting callers",
         arguments: RequestKind.comparable)
     func kinds(kind: RequestKind) async throws {
         try await withFolder { folder in
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("requests with an equal identifier share one exchange; each has its own promise and validators", .covers("HIS-38"))
+    @Test("requests with an equal identifier share one exchange; each has its own promise and validators")
     func deduplication() async throws {
         /// Merges requests that carry the same identifier.
         struct ByID: DuplicatedHandler {

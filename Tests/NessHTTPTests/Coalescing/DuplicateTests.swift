@@ -44,8 +44,7 @@ final class LimitedJoining: DuplicatedHandler {
 @Suite("Duplicates", .inTurn)
 struct DuplicateTests {
     @Test(
-        "a thousand equal requests are one on the wire; the last remaining caller gets the result",
-        .covers("HIS-37", "BI-06", "BH-09", "C3"))
+        "a thousand equal requests are one on the wire; the last remaining caller gets the result")
     func aThousandAreOne() async throws {
         let gate = TestGate(), handler = CountingHandler(), wire = ReceiveGates()
         try await withServer { _ in
@@ -69,7 +68,7 @@ struct DuplicateTests {
     }
 
     @Test(
-        "of a thousand callers 999 are dropped at random moments, and the last one gets the result", .covers("BI-06"), arguments: seeds(5))
+        "of a thousand callers 999 are dropped at random moments, and the last one gets the result", arguments: seeds(5))
     func aThousandAtRandom(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), gate = TestGate(), handler = CountingHandler()
         let rig = Rig { $0.duplicatedHandler = handler }
@@ -130,7 +129,7 @@ struct DuplicateTests {
     }
 
     @Test(
-        "without a handler only GET, HEAD and OPTIONS share an exchange", .covers("ION-32", "BI-12", "C4"),
+        "without a handler only GET, HEAD and OPTIONS share an exchange",
         arguments: [HTTPMethod.get, .head, .options, .post, .put, .delete, .patch])
     func theDefault(method: HTTPMethod) async throws {
         let rig = Rig(), gate = TestGate(), isSafe = [.get, .head, .options].contains(method)
@@ -158,7 +157,7 @@ struct DuplicateTests {
         if !isSafe { #expect(mock.requests.count == 3) } else { #expect(mock.requests.count < 3) }
     }
 
-    @Test("two thousand calls around the end of an exchange all settle", .covers("BI-11"), arguments: [0, 1])
+    @Test("two thousand calls around the end of an exchange all settle", arguments: [0, 1])
     func callsAroundTheEnd(yields: Int) async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in
@@ -261,7 +260,7 @@ struct DuplicateTests {
     }
 
     @Test(
-        "equal URLs are duplicates, however they are spelled", .covers("ION-28"),
+        "equal URLs are duplicates, however they are spelled",
         arguments: [
             ("https://a.test/x", "https://a.test/x", true), ("https://A.Test/x", "HTTPS://a.test:443/x", true),
             ("http://a.test", "http://a.test:80/", true), ("https://a.test/x#1", "https://a.test/x", true),
@@ -279,7 +278,7 @@ struct DuplicateTests {
             } == isEqual)
     }
 
-    @Test("requests differ by method, header fields and body, but not by time limits and priority", .covers("ION-28", "C5"))
+    @Test("requests differ by method, header fields and body, but not by time limits and priority")
     func theMethodTheHeadersAndTheBody() async throws {
         let address = "https://a.test/x"
         func get(_ headers: HTTPHeaders) -> (Ness) -> RequestBuilder { { $0.httpRequest(withUrl: address).set(headers: headers) } }

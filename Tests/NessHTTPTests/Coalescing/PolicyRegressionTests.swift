@@ -22,7 +22,7 @@ struct PolicyRegressionTests {
         return rig
     }
 
-    @Test("two files uploaded to one URL are two requests, and both arrive", .covers("ION-28", "BI-09")) func uploads() async throws {
+    @Test("two files uploaded to one URL are two requests, and both arrive") func uploads() async throws {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
             let files = ["a", "b"].map { folder.appendingPathComponent($0) }
@@ -35,7 +35,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("two downloads of one URL to two places are two requests, and both files are whole", .covers("ION-28", "BI-09"))
+    @Test("two downloads of one URL to two places are two requests, and both files are whole")
     func downloads() async throws {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
@@ -49,7 +49,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("a concurrent data request and download of one URL both complete, and neither joins the other", .covers("ION-28", "BI-10"))
+    @Test("a concurrent data request and download of one URL both complete, and neither joins the other")
     func kinds() async throws {
         try await withFolder { folder in
             let handler = CountingHandler(), gate = TestGate(), rig = Self.rig(gate, handler)
@@ -65,7 +65,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("canceling the task that awaits cancels the exchange", .covers("BE-12")) func cancelReachesTheTransport() async throws {
+    @Test("canceling the task that awaits cancels the exchange") func cancelReachesTheTransport() async throws {
         let arrived = TestGate(), never = TestGate(), cancelled = TestGate()
         let rig = Rig()
         rig.mock.on(.get, "/x") { _ in
@@ -81,7 +81,7 @@ struct PolicyRegressionTests {
         await #expect(throws: NessError.self) { _ = try await task.value }
     }
 
-    @Test("after a drop the second request of a chain is never sent", .covers("BE-13")) func theSecondRequest() async throws {
+    @Test("after a drop the second request of a chain is never sent") func theSecondRequest() async throws {
         let arrived = TestGate(), gate = TestGate(), rig = Rig()
         rig.mock.on(.get, "/first") { _ in
             arrived.open()
@@ -114,7 +114,7 @@ struct PolicyRegressionTests {
         }
     }
 
-    @Test("after a drop around a retry has returned, no attempt is sent", .covers("BP-04"), arguments: seeds(50))
+    @Test("after a drop around a retry has returned, no attempt is sent", arguments: seeds(50))
     func aDropAroundARetry(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), transport = Watched()
         let ness = Ness {
@@ -134,7 +134,7 @@ struct PolicyRegressionTests {
         #expect(transport.late.total == 0)
     }
 
-    @Test("a drop during a delay of hours, or during a refresh that never ends, settles immediately", .covers("HIS-22", "BP-05"))
+    @Test("a drop during a delay of hours, or during a refresh that never ends, settles immediately")
     func aDropWhileWaiting() async throws {
         let rig = Rig(advances: false), refreshing = TestGate(), never = TestGate()
         rig.mock.on(.get, "/busy", replies: [.status(503)])

@@ -96,7 +96,7 @@ import Testing
         #expect((3_000...3_300).contains(jar.cookies.count))
     }
 
-    @Test("a manager with a jar returns the servers' cookies; redirects set and send their own, and no other origin's", .covers("ABS-26"))
+    @Test("a manager with a jar returns the servers' cookies; redirects set and send their own, and no other origin's")
     func manager() async throws {
         try await withServer({ _ in .text("") }) { other, _ in
             let there = other.at("/there")

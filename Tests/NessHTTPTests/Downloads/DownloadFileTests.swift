@@ -175,7 +175,7 @@ import Testing
     // MARK: what is left
 
     @Test(
-        "a failure keeps the existing file, and leaves nothing else under its name", .covers("BI-16", "BI-17"),
+        "a failure keeps the existing file, and leaves nothing else under its name",
         arguments: [404, 500, 503, 204, 304])
     func failingStatus(status: Int) async throws {
         try await withDownloads { _, _ in
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test("a failed attempt keeps the received bytes; a 503 is retried, and then the existing file is replaced", .covers("ION-40", "BI-16"))
+    @Test("a failed attempt keeps the received bytes; a 503 is retried, and then the existing file is replaced")
     func existingFile() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("a rejected response is not saved, and the existing file stays", .covers("BI-01"))
+    @Test("a rejected response is not saved, and the existing file stays")
     func validators() async throws {
         let server = FileServer(content: Self.content, headers: ["Content-Disposition": "attachment"])
         try await withDownloads { _, request in

@@ -16,8 +16,7 @@ import Testing
     }
 
     @Test(
-        "a pause closes the connection and keeps the received bytes; the same promise continues",
-        .covers("ION-41", "BI-15", "BI-27", "BA-04"))
+        "a pause closes the connection and keeps the received bytes; the same promise continues")
     func middle() async throws {
         try await withDownloads(Self.stalling) { rig in
             let promise = rig.start(), ends = Witness(promise)
@@ -40,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("a download that continues after a pause may refresh its credential again", .covers("C9"))
+    @Test("a download that continues after a pause may refresh its credential again")
     func renewedTwice() async throws {
         let file = FileServer(content: Self.content), refreshes = Tally()
         let authentication = RefreshableAuthentication(credential: "0") {
@@ -200,7 +199,7 @@ import Testing
         }
     }
 
-    @Test("one of two callers who share a download can pause; both get the file in the end", .covers("BI-06"))
+    @Test("one of two callers who share a download can pause; both get the file in the end")
     func shared() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { number, request in

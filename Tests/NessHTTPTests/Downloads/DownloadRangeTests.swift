@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("a download continues where another ended, from the last byte on the disk", .covers("BI-15"))
+    @Test("a download continues where another ended, from the last byte on the disk")
     func goesOn() async throws {
         let server = FileServer(content: Self.content)
         try await afterCut { _, request in
@@ -259,7 +259,7 @@ import Testing
         }
     }
 
-    @Test("a whole body in chunks, and an empty one, are files", .covers("BP-24"), arguments: [0, 1, 100_000])
+    @Test("a whole body in chunks, and an empty one, are files", arguments: [0, 1, 100_000])
     func lengths(count: Int) async throws {
         let server = FileServer(content: Self.content.prefix(count))
         try await withDownloads { number, request in
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test("a retry continues where the last attempt ended", .covers("BI-16", "BI-18"))
+    @Test("a retry continues where the last attempt ended")
     func retry() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in

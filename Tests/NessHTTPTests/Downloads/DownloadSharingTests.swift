@@ -8,7 +8,7 @@ import Testing
 @Suite(.inTurn(.withoutSockets)) struct DownloadSharingTests {
     private static let content = patternedData(300_000)
 
-    @Test("equal downloads share one exchange and one file; downloads to two places do not", .covers("BI-09"))
+    @Test("equal downloads share one exchange and one file; downloads to two places do not")
     func equal() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
         try await withDownloads { _, request in
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("a drop of one of several callers leaves the others; the last caller's drop ends the exchange", .covers("BI-06"))
+    @Test("a drop of one of several callers leaves the others; the last caller's drop ends the exchange")
     func drops() async throws {
         let server = FileServer(content: Self.content)
         try await withDownloads { number, request in
@@ -174,7 +174,7 @@ import Testing
 
     // MARK: what lies between
 
-    @Test("the delegate's changes are sent; a redirect is followed, for each range again", .covers("BI-13"))
+    @Test("the delegate's changes are sent; a redirect is followed, for each range again")
     func redirects() async throws {
         let server = FileServer(content: Self.content)
         let delegate = Stamper()

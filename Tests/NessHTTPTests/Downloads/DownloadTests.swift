@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("the file exists once it is complete, and its length is the progress", .covers("FLX-25"))
+    @Test("the file exists once it is complete, and its length is the progress")
     func theFileIsThereWhenItIsWhole() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin")
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("a download ends in response and file; without a file it is an error", .covers("ION-39"))
+    @Test("a download ends in response and file; without a file it is an error")
     func downloadResult() async throws {
         try await withFolder { folder in
             let rig = Rig()

@@ -8,7 +8,7 @@ import Testing
 
 /// The host queue alone, step by step: an executor that runs only when told to shows who waits and who goes first.
 @Suite(.inTurn(.withoutSockets)) struct HostQueueStepTests {
-    @Test("no more requests than the limit run, and the others follow in the order of arrival", .covers("HIS-24"), arguments: [1, 2, 3])
+    @Test("no more requests than the limit run, and the others follow in the order of arrival", arguments: [1, 2, 3])
     func order(_ limit: Int) {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
         let bench = Bench(limit: limit)

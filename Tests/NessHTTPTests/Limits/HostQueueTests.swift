@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "a server never has more concurrent requests than the limit; the default is six", .covers("HIS-24"),
+        "a server never has more concurrent requests than the limit; the default is six",
         arguments: [1, 2, 5, nil] as [Int?],
         [true, false])
     func limit(_ limit: Int?, _ hasBody: Bool) async throws {
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("a request that is dropped while waiting ends immediately and is never sent", .covers("HIS-26"))
+    @Test("a request that is dropped while waiting ends immediately and is never sent")
     func dropWaiting() async throws {
         let desk = Desk(1)
         try await serving(desk.answer) { server in
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("a drop, an error, a redirect and a response each free the slot", .covers("HIS-26"))
+    @Test("a drop, an error, a redirect and a response each free the slot")
     func freed() async throws {
         let reached = TestGate()
         try await serving({ request in
@@ -276,7 +276,7 @@ import Testing
     // MARK: under load
 
     @Test(
-        "100 requests through two slots, half of them dropped at any moment, all end, and never more than two run", .covers("BH-03"),
+        "100 requests through two slots, half of them dropped at any moment, all end, and never more than two run",
         arguments: 1...5)
     func underLoad(_ seed: Int) async throws {
         try await serving({ .text($0.target) }) { server in

@@ -19,7 +19,7 @@ import Testing
         await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()
     }
 
-    @Test("a rejected response's body is decoded, and the error holds it beside the response", .covers("PMH-57"))
+    @Test("a rejected response's body is decoded, and the error holds it beside the response")
     func decoded() async throws {
         let error = await failure(rig(problem))
         #expect(error?.kind == .validation)

@@ -87,7 +87,7 @@ import Testing
         #expect("exe.\u{202E}gpj".oneLine == #"exe.\u{202e}gpj"#)
     }
 
-    @Test("errors of real requests name method, URL, status, body and reason", .covers("PMH-60"))
+    @Test("errors of real requests name method, URL, status, body and reason")
     func real() async throws {
         try await withServer({ _ in .text("it broke", status: 500) }) { server, ness in
             let text = await ness.httpRequest(.delete, withUrl: "things/1").validate(statusCode: 200).dataRequest().nessError()?.description
@@ -123,7 +123,7 @@ import Testing
         #expect(Set(codes).count == Self.cases.count)
     }
 
-    @Test("an error that was erased to `any Error` still describes everything", .covers("BF-11", "BF-12"))
+    @Test("an error that was erased to `any Error` still describes everything")
     func erasedErrors() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("gone", status: 410)])

@@ -103,7 +103,7 @@ import Testing
         #expect(one != other)
     }
 
-    @Test("an error has its cause, its status if there was one, and a description, and differs from a drop", .covers("ION-47"))
+    @Test("an error has its cause, its status if there was one, and a description, and differs from a drop")
     func errors() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/lost") { _ in .failure(TransportError(.connectionLost, "gone", underlying: Rejected(name: "cause"))) }
@@ -123,7 +123,7 @@ import Testing
         for error in [lost, refused] { if case .dropped = error { Issue.record("\(error)") } }
     }
 
-    @Test("an error has status, response, body and its JSON, and describes the request and the response", .covers("PMH-60"))
+    @Test("an error has status, response, body and its JSON, and describes the request and the response")
     func errorCases() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/refused") { _ in .json(["error": "no cats"], status: 422) }
@@ -144,7 +144,7 @@ import Testing
         #expect(empty.kind == .decoding && empty.response?.statusCode == 204 && empty.response?.body.isEmpty == true)
     }
 
-    @Test("an error names its kind, and holds its cause", .covers("FLX-12"))
+    @Test("an error names its kind, and holds its cause")
     func causes() async throws {
         let reached = TestGate(), rig = Rig { $0.loaders = [.modifyRequest { if $0.url.path == "/hook" { throw Rejected() } }] }
         let offline = TransportError(.offline, "no route", underlying: Rejected(name: "cause"))
@@ -172,7 +172,7 @@ import Testing
         await #expect(throws: Rejected()) { _ = try await rig.ness.httpRequest(withUrl: "hook").dataRequest().value }
     }
 
-    @Test("an error with the code -999 from another domain is not a drop", .covers("BI-21")) func aForeignError() async throws {
+    @Test("an error with the code -999 from another domain is not a drop") func aForeignError() async throws {
         let foreign = NSError(domain: "foreign", code: -999)
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
         let rig = Rig { $0.loaders = [.loader { _, _ in throw foreign }] }
@@ -182,7 +182,7 @@ import Testing
         #expect(control.asked.entries.count == 2)
     }
 
-    @Test("a bad URL, an encoder's error and a hook's error each keep their cause", .covers("BI-26"))
+    @Test("a bad URL, an encoder's error and a hook's error each keep their cause")
     func causesOfEachSource() async throws {
         struct Encoder: HTTPBodyEncoder {
             func encode(_ value: Int) throws -> Data { throw Rejected(name: "encoder") }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn(.withoutSockets)) struct HTTPBodyTests {
-    @Test("a body of bytes has no header fields", .covers("HIS-05"))
+    @Test("a body of bytes has no header fields")
     func bytes() {
         let body = HTTPBody(Data([0, 255, 13, 10]))
         #expect(body.data == Data([0, 255, 13, 10]))
@@ -26,7 +26,7 @@ import Testing
         #expect(try HTTPBody.text("").data?.isEmpty == true)
     }
 
-    @Test("text that the encoding cannot represent is an error", .covers("ION-12"), arguments: [String.Encoding.ascii, .isoLatin1])
+    @Test("text that the encoding cannot represent is an error", arguments: [String.Encoding.ascii, .isoLatin1])
     func notEncodable(encoding: String.Encoding) {
         let error = #expect(throws: HTTPBodyError.self) { try HTTPBody.text("漢", encoding: encoding) }
         #expect(error?.description.contains("can't be represented") == true)
@@ -39,7 +39,7 @@ import Testing
         #expect(body.headers == ["Content-Type": "application/json"])
     }
 
-    @Test("an encodable value is encoded by the given encoder", .covers("HIS-05"))
+    @Test("an encodable value is encoded by the given encoder")
     func jsonEncodable() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
@@ -57,7 +57,7 @@ import Testing
         #expect(throws: EncodingError.self) { try HTTPBody.json(["n": .number(number)]) }
     }
 
-    @Test("a form is percent-encoded, in order", .covers("HIS-05"))
+    @Test("a form is percent-encoded, in order")
     func form() {
         let body = HTTPBody.form(["name": "a b", "q": "1+1=2&x", "name": "ü"])
         #expect(String(decoding: body.data ?? Data(), as: UTF8.self) == "name=a%20b&q=1%2B1%3D2%26x&name=%C3%BC")

@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("a GET with a body is a typed error", .covers("BF-15")) func aBodyOnGet() async throws {
+    @Test("a GET with a body is a typed error") func aBodyOnGet() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let promise = rig.ness.httpRequest(.get, withUrl: "x").set(arrayJsonBody: [1]).dataRequest()
         #expect(await promise.nessError()?.kind == .invalidRequest)

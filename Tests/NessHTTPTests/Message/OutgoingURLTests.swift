@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "a URL whose scheme is neither http nor https is rejected", .covers("ION-20"),
+        "a URL whose scheme is neither http nor https is rejected",
         arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "http:///x", "http://127.0.0.1:0/"])
     func urls(text: String) async throws {
         let error = await Ness().httpRequest(withUrl: try url(text)).dataRequest().nessError()
@@ -151,7 +151,7 @@ import Testing
     }
 
     @Test(
-        "a URL that is not http or https, or no URL at all, is a typed error", .covers("BF-13", "BP-19"),
+        "a URL that is not http or https, or no URL at all, is a typed error",
         arguments: ["data:,x", "file:///etc/hosts", "http://", "ht tp://x", ""])
     func whatIsNoURL(text: String) async throws {
         let ness = Ness { $0.transport = MockTransport(onUnmatched: .reply(.status(200))) }

@@ -10,7 +10,7 @@ import Testing
         func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { log.add(metrics) }
     }
 
-    @Test("metrics count attempts, exchanges and bytes, and measure the time in queues, to the first byte and in all", .covers("PMH-08"))
+    @Test("metrics count attempts, exchanges and bytes, and measure the time in queues, to the first byte and in all")
     func everything() async throws {
         let collector = Collector()
         let rig = Rig {
@@ -57,7 +57,7 @@ import Testing
         #expect(collector.log.entries.last?.attempts == 0)
     }
 
-    @Test("metrics are reported before the result", .covers("PMH-09"))
+    @Test("metrics are reported before the result")
     func before() async throws {
         let collector = Collector()
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [collector] }
@@ -67,7 +67,7 @@ import Testing
 
     // MARK: activity
 
-    @Test("a request counts from start to end, once with all its attempts, however it ends", .covers("PMH-85", "ABS-30", "BA-01"))
+    @Test("a request counts from start to end, once with all its attempts, however it ends")
     func counting() async throws {
         let counts = Log<Int>()
         let counter = ActivityCounter { counts.add($0) }
@@ -95,7 +95,7 @@ import Testing
         #expect(counter.count == 0)
     }
 
-    @Test("a request can be excluded from the count", .covers("PMH-85"))
+    @Test("a request can be excluded from the count")
     func leftOut() async throws {
         let counts = Log<Int>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [ActivityCounter { counts.add($0) }] }
@@ -103,7 +103,7 @@ import Testing
         #expect(counts.entries.isEmpty)
     }
 
-    @Test("counts arrive on the main actor if asked for, in order", .covers("PMH-85"))
+    @Test("counts arrive on the main actor if asked for, in order")
     func onMain() async throws {
         let counts = Log<Int>()
         let counter = ActivityCounter(onMain: { count in
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(
-        "for any number of simultaneous requests, the count never is negative, changes by one, and ends at zero", .covers("PMH-85", "BA-17")
+        "for any number of simultaneous requests, the count never is negative, changes by one, and ends at zero"
     )
     func atOnce() async throws {
         let counts = Log<Int>()
@@ -133,7 +133,7 @@ import Testing
         #expect(counts.entries.count >= 2 * 133)
     }
 
-    @Test("activity is counted for each manager", .covers("BP-22")) func activityOfEach() async throws {
+    @Test("activity is counted for each manager") func activityOfEach() async throws {
         let counters = [ActivityCounter(), ActivityCounter()], gate = TestGate(), arrived = TestGate()
         let rigs = counters.map { counter in Rig { $0.observers = [counter] } }
         rigs[0].mock.on(.get, "/x") { _ in

@@ -10,7 +10,7 @@ import Testing
     typealias Recorder = ObserverTests.Recorder
     private static let dropped = ["failure dropped"] + ObserverTests.ended
 
-    @Test("a drop during the exchange is reported in order", .covers("ABS-12"))
+    @Test("a drop during the exchange is reported in order")
     func exchange() async {
         let recorder = Recorder()
         let reached = TestGate()
@@ -28,7 +28,7 @@ import Testing
         #expect(recorder.events == ObserverTests.sent + Self.dropped)
     }
 
-    @Test("a drop during the wait before another attempt is reported in order", .covers("ABS-12", "BP-05"))
+    @Test("a drop during the wait before another attempt is reported in order")
     func delay() async {
         let recorder = Recorder()
         let rig = Rig(advances: false) {
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(
-        "a drop from inside any event ends the request once, in order", .covers("ABS-12", "BA-02", "BA-04"),
+        "a drop from inside any event ends the request once, in order",
         arguments: ["start", "send d", "exchange", "head", "received 503", "verdict", "retry 0.0 503"])
     func inside(event: String) async {
         let ness = Lock<Ness?>(nil)
@@ -122,7 +122,7 @@ import Testing
         ness.withLock { $0 = nil }
     }
 
-    @Test("an observer may send requests, each of which starts and ends once", .covers("BA-03", "BA-07"))
+    @Test("an observer may send requests, each of which starts and ends once")
     func sending() async throws {
         let ness = Lock<Ness?>(nil)
         let recorder = Recorder()
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(
-        "after the first observer that rejects a response, no other judges it; all observers get all other events", .covers("C14", "ABS-11")
+        "after the first observer that rejects a response, no other judges it; all observers get all other events"
     )
     func vetoes() async {
         let first = Recorder("1 ")

@@ -60,7 +60,7 @@ import Testing
     static func answered(_ status: Int) -> [String] { sent + ["head", "received \(status)", "verdict"] }
     static let ended = ["metrics", "end"]
 
-    @Test("a success is reported in order", .covers("ABS-08"))
+    @Test("a success is reported in order")
     func success() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -69,7 +69,7 @@ import Testing
         #expect(recorder.events == Self.answered(200) + ["success 200"] + Self.ended)
     }
 
-    @Test("a request with retries is one start and one end, with every attempt between", .covers("ABS-08", "HIS-08"))
+    @Test("a request with retries is one start and one end, with every attempt between")
     func retries() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "each transport error is reported in order", .covers("ABS-10"),
+        "each transport error is reported in order",
         arguments: TransportError.Kind.allCases.filter { $0 != .invalidRequest })
     func wire(kind: TransportError.Kind) async {
         let recorder = Recorder()
@@ -95,7 +95,7 @@ import Testing
         #expect(recorder.events == Self.sent + ["failure \(kind)"] + Self.ended)
     }
 
-    @Test("a response that is rejected, too large or cannot be decoded is reported in order", .covers("ABS-09", "ABS-10"))
+    @Test("a response that is rejected, too large or cannot be decoded is reported in order")
     func refused() async {
         let recorder = Recorder()
         let rig = Self.rig([recorder]) { $0.maximumResponseBytes = 10 }
@@ -131,7 +131,7 @@ import Testing
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).value.id == 2)
     }
 
-    @Test("a request that cannot be sent starts and ends; one that could not be built does neither", .covers("BA-01"))
+    @Test("a request that cannot be sent starts and ends; one that could not be built does neither")
     func unsent() async {
         let recorder = Recorder()
         let rig = Self.rig([recorder])
@@ -162,7 +162,7 @@ import Testing
         #expect(recorder.events == ["start", "send d"] + once + once + ["received 200", "verdict", "success 200"] + Self.ended)
     }
 
-    @Test("the observers of each caller get all events of a shared exchange", .covers("BI-14"))
+    @Test("the observers of each caller get all events of a shared exchange")
     func duplicates() async throws {
         let recorder = Recorder()
         let reached = TestGate(), goOn = TestGate()
@@ -185,7 +185,7 @@ import Testing
         #expect(recorder.events.sorted() == (whole + whole).sorted())
     }
 
-    @Test("after a follow-up, an attempt's request is the original with the manager's additions", .covers("C10"))
+    @Test("after a follow-up, an attempt's request is the original with the manager's additions")
     func defaults() async throws {
         let recorder = Recorder()
         let rig = Self.rig([recorder]) { $0.loaders = [.followUp { $0.statusCode == 409 ? .retry : .accept }] }
@@ -194,7 +194,7 @@ import Testing
         #expect(recorder.events == Self.sent + ["head", "exchange", "head", "received 200", "verdict", "success 200"] + Self.ended)
     }
 
-    @Test("observers are called in order, and all get an event before the next event", .covers("ABS-20"))
+    @Test("observers are called in order, and all get an event before the next event")
     func several() async throws {
         let log = Log<String>()
         let rig = Self.rig(["a", "b"].map { name in Recorder(name + " ", at: { log.add("\(name) \($0)") }) })
@@ -204,7 +204,7 @@ import Testing
         #expect(log.entries == events.flatMap { ["a \($0)", "b \($0)"] })
     }
 
-    @Test("an observer that stores requests is released with its manager", .covers("ABS-20"))
+    @Test("an observer that stores requests is released with its manager")
     func released() async throws {
         final class Keeper: RequestObserver {
             let gone: TestGate
@@ -229,7 +229,7 @@ import Testing
         await gone.wait()
     }
 
-    @Test("a request that is sent again after its end starts and ends again", .covers("ABS-17"))
+    @Test("a request that is sent again after its end starts and ends again")
     func secondCycle() async throws {
         let recorder = Recorder()
         let rig = ObserverTests.rig([recorder])
@@ -240,7 +240,7 @@ import Testing
         #expect(recorder.events == cycle + cycle)
     }
 
-    @Test("observers, validators and parsing run off the main thread, handlers on the queue that they name", .covers("ABS-19", "C17"))
+    @Test("observers, validators and parsing run off the main thread, handlers on the queue that they name")
     @MainActor func threads() async throws {
         struct Watched: ConnectionSpec {
             let places: Log<Bool>

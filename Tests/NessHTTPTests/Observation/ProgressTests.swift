@@ -80,7 +80,7 @@ import Testing
         #expect(values.allSatisfy { $0.bytesPerSecond == nil && $0.estimatedTimeRemaining == nil })
     }
 
-    @Test("without a length there is no fraction before the end, and the sequence ends with the whole", .covers("BI-27", "BF-10"))
+    @Test("without a length there is no fraction before the end, and the sequence ends with the whole")
     func noLength() async {
         let (ness, _) = paced(5, headers: [:])
         let values = await told(ness.httpRequest(withUrl: "a").dataRequest())
@@ -122,7 +122,7 @@ import Testing
         #expect(counts == counts.sorted() && counts.last == 100_000)
     }
 
-    @Test("a failure and a drop end the sequence, with the bytes received so far", .covers("BF-10"))
+    @Test("a failure and a drop end the sequence, with the bytes received so far")
     func ends() async {
         let (ness, _) = paced(failingAfter: 50)
         let values = await told(ness.httpRequest(withUrl: "a").dataRequest())

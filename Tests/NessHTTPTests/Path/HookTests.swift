@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn(.withoutSockets)) struct HookTests {
-    @Test("hooks run in order, each on the result of the one before, in every calling style", .covers("FLX-13", "BF-01", "BF-06"))
+    @Test("hooks run in order, each on the result of the one before, in every calling style")
     func requestHooks() async throws {
         let rig = Rig {
             $0.loaders = [
@@ -25,7 +25,7 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { $0.headers["A"] == "1" && $0.headers["B"] == "12" })
     }
 
-    @Test("an error that a hook throws is the request's error, and nothing is sent", .covers("FLX-13", "FLX-15"))
+    @Test("an error that a hook throws is the request's error, and nothing is sent")
     func stopping() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.loaders = [.modifyRequest { if $0.url.path == "/no" { throw Rejected(name: "out") } }]
@@ -38,7 +38,7 @@ import Testing
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("a hook can change a response before the validators see it", .covers("HIS-12"))
+    @Test("a hook can change a response before the validators see it")
     func responseHooks() async throws {
         let rig = Rig(onUnmatched: .reply(.status(404))) {
             $0.loaders = [.modifyResponse { $0.statusCode += 1 }, .modifyResponse { $0.headers["Seen"] = "\($0.statusCode)" }]
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(
-        "a hook may log in and resend the request, with one start, one end and one response", .covers("ABS-16", "ABS-22", "FLX-14", "C13"))
+        "a hook may log in and resend the request, with one start, one end and one response")
     func goingAgain() async throws {
         let login = Rig()
         login.mock.on(.post, "/login", replies: [.text("fresh")])
@@ -75,7 +75,7 @@ import Testing
         #expect(recorder.events.contains("success 200"))
     }
 
-    @Test("a request that a loader makes itself is not part of the caller's download or stream", .covers("FLX-14"))
+    @Test("a request that a loader makes itself is not part of the caller's download or stream")
     func ownRequestsOfTransfers() async throws {
         try await withFolder { folder in
             let login = try url("https://mock.test/login"), file = folder.appendingPathComponent("file")
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("a hook may send another request, which passes only the steps below the hook", .covers("FLX-14", "FLX-16"))
+    @Test("a hook may send another request, which passes only the steps below the hook")
     func another() async throws {
         let rig = Rig {
             $0.loaders = [
@@ -119,7 +119,7 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["Below"] } == ["1", "1"])
     }
 
-    @Test("a hook is called up to its limit, and the response after that is accepted", .covers("ABS-22"), arguments: [0, 1, 3])
+    @Test("a hook is called up to its limit, and the response after that is accepted", arguments: [0, 1, 3])
     func limit(_ limit: Int) async throws {
         let asked = Tally()
         let rig = Rig(onUnmatched: .reply(.status(401))) {
@@ -136,7 +136,7 @@ import Testing
         #expect(rig.mock.requests.count == limit + 1)
     }
 
-    @Test("an error that a follow-up throws is the request's error", .covers("ABS-22", "FLX-15"))
+    @Test("an error that a follow-up throws is the request's error")
     func failedFollowUp() async throws {
         let rig = Rig(onUnmatched: .reply(.status(401))) { $0.loaders = [.followUp { _ in throw Rejected() }] }
         await #expect(throws: Rejected.self) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value }
@@ -172,7 +172,7 @@ import Testing
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test("hooks run off the main thread, may suspend, and keep their state as long as the manager lives", .covers("FLX-17"))
+    @Test("hooks run off the main thread, may suspend, and keep their state as long as the manager lives")
     @MainActor func hooks() async throws {
         final class Numbering: HTTPLoader {
             let calls = Tally(), go = TestGate(), wereOnMain = Log<Bool>()
@@ -212,7 +212,7 @@ import Testing
         return rig
     }
 
-    @Test("a request rests while a hook waits, and continues without a second start", .covers("ABS-13"))
+    @Test("a request rests while a hook waits, and continues without a second start")
     func interruption() async throws {
         let recorder = ObserverTests.Recorder(), reached = TestGate(), go = TestGate()
         let rig = waiting(recorder, reached, go)
@@ -227,7 +227,7 @@ import Testing
         #expect(recorder.events == before + ["exchange", "head", "received 200", "verdict", "success 200"] + ObserverTests.ended)
     }
 
-    @Test("a drop while a hook waits ends the request like any drop", .covers("ABS-14"))
+    @Test("a drop while a hook waits ends the request like any drop")
     func breaking() async throws {
         let recorder = ObserverTests.Recorder(), reached = TestGate()
         let rig = waiting(recorder, reached, TestGate())

@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test("a drop reaches the loader next to the network first", .covers("HIS-20"))
+    @Test("a drop reaches the loader next to the network first")
     func cancelOrder() async throws {
         let log = Log<String>(), reached = TestGate()
         let rig = noting(log) { _ in }
@@ -228,7 +228,7 @@ import Testing
         #expect(log.entries == ["inner: dropped", "outer: dropped"])
     }
 
-    @Test("loaders end before the caller is notified, the innermost first; a loader may choose the request's error", .covers("HIS-21"))
+    @Test("loaders end before the caller is notified, the innermost first; a loader may choose the request's error")
     func endOrder() async throws {
         let log = Log<String>(), fails = Lock(false)
         let rig = noting(log) { configuration in
@@ -247,7 +247,7 @@ import Testing
         #expect(log.entries.suffix(3) == ["inner: timedOut", "outer: timedOut", "caller"])
     }
 
-    @Test("a handler for drops that is added after the drop runs immediately, for a caller or a loader", .covers("HIS-23"))
+    @Test("a handler for drops that is added after the drop runs immediately, for a caller or a loader")
     func lateHandlers() async throws {
         let reached = TestGate(), go = TestGate(), told = Log<Bool>()
         let rig = Rig(onUnmatched: .reply(.status(200))) {
@@ -277,7 +277,7 @@ import Testing
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test("a loader behind authentication sees the request as sent, with its credential", .covers("PMH-30"))
+    @Test("a loader behind authentication sees the request as sent, with its credential")
     func prepared() async throws {
         let seen = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in

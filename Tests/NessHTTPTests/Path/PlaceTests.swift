@@ -43,7 +43,7 @@ import Testing
         #expect(log.entries == ["a", "b", "c"])
     }
 
-    @Test("a loader before the retries runs once, one after them for each attempt, from the original request", .covers("C10"))
+    @Test("a loader before the retries runs once, one after them for each attempt, from the original request")
     func attempts() async throws {
         let log = Log<String>()
         let rig = Rig { configuration in
@@ -75,7 +75,7 @@ import Testing
         #expect(log.entries == ["before false", "after true", "/a", "/b"])
     }
 
-    @Test("an option has its default, or the builder's value, in every attempt and redirect; it is not sent", .covers("PMH-32", "HIS-14"))
+    @Test("an option has its default, or the builder's value, in every attempt and redirect; it is not sent")
     func options() async throws {
         let log = Log<String>()
         let rig = Rig { configuration in

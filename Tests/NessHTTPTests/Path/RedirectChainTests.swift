@@ -72,7 +72,7 @@ import Testing
 
     // MARK: policies
 
-    @Test("with redirects off, the redirect itself is the result", .covers("ABS-26"), arguments: RedirectTests.codes)
+    @Test("with redirects off, the redirect itself is the result", arguments: RedirectTests.codes)
     func stop(_ status: Int) async throws {
         try await serving({ _ in .text("moved", status: status, headers: ["Location": "/to"]) }) { server in
             let response = try await Ness().httpRequest(withUrl: server.at("/from")).set(redirects: .stop).dataRequest().value.message
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("a closure decides on each redirect, with the response and the proposed request", .covers("HIS-37"))
+    @Test("a closure decides on each redirect, with the response and the proposed request")
     func decide() async throws {
         try await serving(Self.chain(5)) { server in
             let asked = Lock<[String]>([])

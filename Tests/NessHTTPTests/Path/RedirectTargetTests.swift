@@ -192,7 +192,7 @@ import Testing
         #expect(text.contains("ftp"))
     }
 
-    @Test("the error shows a relative Location resolved", .covers("BP-17")) func relativeLocation() async throws {
+    @Test("the error shows a relative Location resolved") func relativeLocation() async throws {
         let rig = Rig { $0.redirects = .follow(limit: 0) }
         rig.mock.on(.get, "/a/b", replies: [.status(302, headers: ["Location": "../c"])])
         let error = await rig.ness.httpRequest(withUrl: "a/b").dataRequest().nessError()

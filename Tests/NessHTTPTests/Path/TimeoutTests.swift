@@ -24,7 +24,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("a request to a silent server fails after 60 seconds, and its connection closes", .covers("BI-22", "C18"))
+    @Test("a request to a silent server fails after 60 seconds, and its connection closes")
     func beforeHead() async throws {
         try await stalled { server, ness, clock, received in
             let promise = ness.httpRequest(withUrl: "silent").dataRequest()
@@ -257,7 +257,7 @@ import Testing
         never.open()
     }
 
-    @Test("by default the idle timeout is 60 seconds, and there is no deadline", .covers("ABS-26"))
+    @Test("by default the idle timeout is 60 seconds, and there is no deadline")
     func defaults() throws {
         #expect(HTTPRequest.defaultTimeout == .seconds(60))
         #expect(HTTPRequest(url: try url("http://x")).deadline == nil)
@@ -312,7 +312,7 @@ import Testing
         }
     }
 
-    @Test("a manager's timeout and deadline end its requests", .covers("ION-03"), arguments: [true, false])
+    @Test("a manager's timeout and deadline end its requests", arguments: [true, false])
     func timeouts(isDeadline: Bool) async throws {
         let rig = Rig(advances: false) {
             $0.timeout = .seconds(isDeadline ? 1_000 : 30)

@@ -19,7 +19,7 @@ import Testing
         return promise
     }
 
-    @Test("a drop closes the connection, and ends the promise with an error that reports the drop", .covers("ION-34", "ION-36"))
+    @Test("a drop closes the connection, and ends the promise with an error that reports the drop")
     func dropped() async throws {
         let promise = try await drop { promise in
             promise.drop()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("a drop with a reason ends the promise with that reason", .covers("ION-36"))
+    @Test("a drop with a reason ends the promise with that reason")
     func reason() async throws {
         let promise = try await drop { $0.drop(becauseOf: Rejected(name: "enough")) }
         await #expect(throws: Rejected(name: "enough")) { _ = try await promise.value }
@@ -86,7 +86,7 @@ import Testing
         #expect(!ran.entries.contains("then"))
     }
 
-    @Test("canceling the task that awaits the promise drops the request", .covers("FLX-20"))
+    @Test("canceling the task that awaits the promise drops the request")
     func cancelledTask() async throws {
         let promise = try await drop { promise in
             let task = Task { try await promise.value }
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("a request that is dropped before it could be shared is never sent, for five hundred requests", .covers("PMH-50"))
+    @Test("a request that is dropped before it could be shared is never sent, for five hundred requests")
     func beforeSharing() async throws {
         let reached = Tally(), ended = Tally(), sent = Tally()
         let hold = ClosureLoader { request, next in
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("a drop notifies a handler exactly once, and a success never follows", .covers("C2", "C12"))
+    @Test("a drop notifies a handler exactly once, and a success never follows")
     func handlers() async throws {
         let log = Log<String>()
         let promise = try await drop { promise in
@@ -214,7 +214,7 @@ import Testing
         await server.stop()
     }
 
-    @Test("late events of an abandoned request reach neither its caller nor the next request's", .covers("ABS-18"))
+    @Test("late events of an abandoned request reach neither its caller nor the next request's")
     func superseded() async throws {
         let sent = Tally(), go = TestGate(), late = TestGate()
         let ness = Ness {
@@ -242,7 +242,7 @@ import Testing
         #expect(new.result?.message.text == "1")
     }
 
-    @Test("a request that is dropped several times concurrently ends once", .covers("BF-21", "BH-07", "BA-05"))
+    @Test("a request that is dropped several times concurrently ends once")
     func severalDrops() async throws {
         let rig = Rig(), never = TestGate()
         rig.mock.on(.get, "/x") { _ in
@@ -294,7 +294,7 @@ import Testing
         }
     }
 
-    @Test("a request right after a drop delivers, a thousand times", .covers("BA-06")) func dropThenStart() async throws {
+    @Test("a request right after a drop delivers, a thousand times") func dropThenStart() async throws {
         let rig = Rig(onUnmatched: .reply(.text("x")))
         for _ in 0..<1_000 {
             rig.ness.httpRequest(withUrl: "x").dataRequest().drop()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn) struct StatusTests {
-    @Test("a request is idle before its exchange, running during it, and completed with the response", .covers("ION-34", "PMH-49"))
+    @Test("a request is idle before its exchange, running during it, and completed with the response")
     func life() async throws {
         let start = TestGate(), received = TestGate(), answer = TestGate()
         let hold = ClosureLoader { request, next in
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("the status of a failed request is an error", .covers("ION-34"))
+    @Test("the status of a failed request is an error")
     func failure() async throws {
         let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
         #expect(await promise.nessError()?.kind == .cannotConnect)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("the fraction of a running request follows the body as it arrives", .covers("ION-35"))
+    @Test("the fraction of a running request follows the body as it arrives")
     func progress() async throws {
         let half = TestGate(), rest = TestGate()
         let steps: [ConnectionStep] = [
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("sent bytes count in the fraction", .covers("ION-35"))
+    @Test("sent bytes count in the fraction")
     func sent() async throws {
         try await withServer({ _ in .text("1234") }) { _, ness in
             let promise = ness.httpRequest(.post, withUrl: "x").set(body: Data(count: 100_000)).dataRequest()
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("over a retry, a status is running, starts over, and ends once", .covers("PMH-49"))
+    @Test("over a retry, a status is running, starts over, and ends once")
     func statusOverRetry() async throws {
         let rig = Rig(advances: false), seen = Log<String>(), tally = Tally()
         let gates = [TestGate(), TestGate()]
@@ -153,7 +153,7 @@ import Testing
         #expect(seen.entries == ["running 0.0", "running 0.0", "completed 200"])
     }
 
-    @Test("a request, even a typed one, has progress and can be dropped; an error takes precedence over a response", .covers("FLX-05"))
+    @Test("a request, even a typed one, has progress and can be dropped; an error takes precedence over a response")
     func handles() async throws {
         let rig = Rig(), reached = Tally(), never = TestGate()
         rig.mock.on(.post, "/held") { _ in
@@ -183,7 +183,7 @@ import Testing
         #expect(await broken.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .connectionLost)
     }
 
-    @Test("progress is a fraction of the length and ends at 1, for any status, even for a hook's request", .covers("FLX-24"))
+    @Test("progress is a fraction of the length and ends at 1, for any status, even for a hook's request")
     func progressOfEachResponse() async throws {
         let rig = Rig {
             $0.loaders = [

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "a file is sent byte for byte, with the builder's fields", .covers("ION-42"),
+        "a file is sent byte for byte, with the builder's fields",
         arguments: [0, 1, 100_000, 1 << 20, (1 << 20) + 1, 5_000_000])
     func bytes(count: Int) async throws {
         try await withUpload(of: count) { file, content, rig in
@@ -75,7 +75,7 @@ import Testing
         func decode(from data: Data) -> [String] { String(decoding: data, as: UTF8.self).split(separator: ",").map(String.init) }
     }
 
-    @Test("the file takes the place of another body; a type that the caller set wins", .covers("ION-42"))
+    @Test("the file takes the place of another body; a type that the caller set wins")
     func otherBody() async throws {
         try await withUpload(of: 10) { file, content, rig in
             let builder = rig.ness.httpRequest(.post, withUrl: "a").set(body: Data("other".utf8)).set(headers: ["Content-Type": "video/mp4"]
@@ -243,8 +243,7 @@ import Testing
     }
 
     @Test(
-        "equal uploads are sent separately unless a handler shares them, and one file is never taken for another",
-        .covers("BI-12", "BI-09"))
+        "equal uploads are sent separately unless a handler shares them, and one file is never taken for another")
     func duplicates() async throws {
         let gate = TestGate()
         try await withUpload(of: 1_000) { _, _ in
@@ -268,7 +267,7 @@ import Testing
         }
     }
 
-    @Test("a response that a validator rejects fails; a response before the body was sent is a result", .covers("BI-01"))
+    @Test("a response that a validator rejects fails; a response before the body was sent is a result")
     func answers() async throws {
         try await withUpload(of: 1_000) { _, _ in
             .text("no", status: 500)

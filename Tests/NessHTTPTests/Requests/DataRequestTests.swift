@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn) struct DataRequestTests {
-    @Test("a GET arrives as written", .covers("ION-14"))
+    @Test("a GET arrives as written")
     func get() async throws {
         try await withServer { server, ness in
             let result = try await ness.httpRequest(.get, withUrl: "a%20b/c?x=1")
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(
-        "every method arrives, but CONNECT, which is not sent", .covers("ABS-02", "HIS-01", "ION-07", "BA-11", "BP-20"),
+        "every method arrives, but CONNECT, which is not sent",
         arguments: [
             HTTPMethod.get, .head, .post, .put, .patch, .delete, .options, .trace, .custom("PURGE"), .custom("M-SEARCH"), .custom("purge"),
         ])
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("a builder is a value that can be sent many times", .covers("PMH-23", "PMH-24", "PMH-25"))
+    @Test("a builder is a value that can be sent many times")
     func builderIsValue() async throws {
         try await withServer { server, ness in
             let first = ness.httpRequest(.post, withUrl: "one").set(headers: ["X": "1"]).set(stringBody: "1")
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("a request ends even when its manager is released", .covers("PMH-06"))
+    @Test("a request ends even when its manager is released")
     func releasedManager() async throws {
         let received = TestGate(), go = TestGate()
         let server = try await TestServer.start { _ in
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("wait blocks a thread until the response is there", .covers("FLX-03"))
+    @Test("wait blocks a thread until the response is there")
     func wait() async throws {
         try await withServer { _, ness in
             let promise = ness.httpRequest(withUrl: "x").dataRequest()
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("wait returns at its timeout, and the request continues", .covers("FLX-03"))
+    @Test("wait returns at its timeout, and the request continues")
     func waitTimesOut() async throws {
         let go = TestGate()
         try await withServer({ _ in
@@ -173,8 +173,7 @@ import Testing
     }
 
     @Test(
-        "data, upload and download requests start when they are made, each with its own retries, even if nobody keeps them",
-        .covers("ION-15"))
+        "data, upload and download requests start when they are made, each with its own retries, even if nobody keeps them")
     func unkeptOfEachKind() async throws {
         try await withFolder { folder in
             let source = folder.appendingPathComponent("source"), target = folder.appendingPathComponent("target")

@@ -104,8 +104,7 @@ import Testing
     }
 
     @Test(
-        "a request without cookies sends and stores no cookies, even on redirects, and shares no exchange with one that has them",
-        .covers("PMH-26"))
+        "a request without cookies sends and stores no cookies, even on redirects, and shares no exchange with one that has them")
     func cookies() async throws {
         let jar = CookieJar(), arrived = Tally(), go = TestGate()
         let rig = Rig { $0.cookies = jar }

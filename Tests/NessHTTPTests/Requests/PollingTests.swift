@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "polling continues after a network error", .covers("ABS-31"),
+        "polling continues after a network error",
         arguments: [TransportError.offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse])
     func network(failure: TransportError) async {
         let rig = Rig()
@@ -37,7 +37,7 @@ import Testing
         #expect(rig.clock.sleeps == [.seconds(30), .seconds(30), .seconds(30)])
     }
 
-    @Test("polling ends with the error of a rejected response, of a decoding failure, or of a drop", .covers("ABS-31"))
+    @Test("polling ends with the error of a rejected response, of a decoding failure, or of a drop")
     func ends() async {
         for (reply, kind) in [
             (Reply.status(404), "validation"), (Reply.chunked([Data("?".utf8)], headers: ["Content-Type": "application/json"]), "decoding"),
@@ -100,7 +100,7 @@ import Testing
         #expect(rig.clock.sleeps.count == 4 && rig.clock.sleeperCount == 0)
     }
 
-    @Test("a canceled task ends its polling immediately, during a wait and during a request", .covers("BP-05"))
+    @Test("a canceled task ends its polling immediately, during a wait and during a request")
     func cancelling() async throws {
         let rig = Rig(advances: false)
         let reached = TestGate()
@@ -123,7 +123,7 @@ import Testing
         #expect(rig.mock.requests.count == 2)
     }
 
-    @Test("two loops over one polling do not disturb each other; no run loop is needed", .covers("BA-15"))
+    @Test("two loops over one polling do not disturb each other; no run loop is needed")
     func twice() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/tick") { _ in Self.tick(1) }

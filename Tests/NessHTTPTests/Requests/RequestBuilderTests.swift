@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(
-        "a request starts with a string, a URL or a custom type, and with GET by default; parameters are added to each", .covers("ION-05"))
+        "a request starts with a string, a URL or a custom type, and with GET by default; parameters are added to each")
     func beginnings() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))), address = try url("https://mock.test/b")
         let builders = [
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(
-        "a request of each method starts with a string or a URL; an invalid one fails when it is sent", .covers("PMH-20"),
+        "a request of each method starts with a string or a URL; an invalid one fails when it is sent",
         arguments: [HTTPMethod.get, .delete, .post, .put, .patch])
     func beginningsOfEachMethod(method: HTTPMethod) async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
@@ -48,7 +48,7 @@ import Testing
         func encode(_ lines: [String]) throws -> Data { Data(lines.joined(separator: "\n").utf8) }
     }
 
-    @Test("every setter of the builder returns a builder with the new value", .covers("ION-08"))
+    @Test("every setter of the builder returns a builder with the new value")
     func setters() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let post = rig.ness.httpRequest(.post, withUrl: "x")
@@ -74,7 +74,7 @@ import Testing
 
     private struct Tag: RequestOptionKey { static let defaultValue = "none" }
 
-    @Test("the settings of a builder can be read from its request, which can be sent by other means", .covers("PMH-26", "PMH-30"))
+    @Test("the settings of a builder can be read from its request, which can be sent by other means")
     func properties() throws {
         let rig = Rig()
         let request = try rig.ness.httpRequest(.put, withUrl: "x?a=1").set(urlParameters: ["b": 2]).set(headers: ["A": "1"])
@@ -90,7 +90,7 @@ import Testing
         #expect(rig.mock.requests.isEmpty)
     }
 
-    @Test("a builder sends nothing by itself, however long it is kept; a request that has ended is not sent again", .covers("PMH-48"))
+    @Test("a builder sends nothing by itself, however long it is kept; a request that has ended is not sent again")
     func later() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let builder = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "a")
@@ -105,7 +105,7 @@ import Testing
     private enum Kind: RequestOptionKey { static let defaultValue = "plain" }
 
     @Test(
-        "a request is a value with method, URL, header fields, body and options; a change to a copy leaves the original", .covers("HIS-02"))
+        "a request is a value with method, URL, header fields, body and options; a change to a copy leaves the original")
     func request() throws {
         let request = HTTPRequest(
             .post, url: try url("https://mock.test/a?b=1"), headers: ["X": "1"], body: HTTPBody(Data("x".utf8)), timeout: .seconds(3))
@@ -123,7 +123,7 @@ import Testing
         #expect(copy.body == nil && copy.timeout == .seconds(4) && copy[Kind.self] == "special")
     }
 
-    @Test("environment, retries, credentials and redirects can be set for one request, over the manager's", .covers("HIS-15"))
+    @Test("environment, retries, credentials and redirects can be set for one request, over the manager's")
     func options() async throws {
         let rig = Rig {
             $0.retryControl = CounterRetryControl(maxRetryCount: 5)
@@ -146,7 +146,7 @@ import Testing
         #expect(throttled.clock.sleeps == [.seconds(1)])
     }
 
-    @Test("a request has a URL, a method, header fields and a body; a hook may complete its URL", .covers("FLX-02"))
+    @Test("a request has a URL, a method, header fields and a body; a hook may complete its URL")
     func parts() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.baseURL = nil
@@ -163,7 +163,7 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a priority reaches server and transport as a header field; the normal one takes it back", .covers("PMH-31"))
+    @Test("a priority reaches server and transport as a header field; the normal one takes it back")
     func priority() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let request = rig.ness.get("x")

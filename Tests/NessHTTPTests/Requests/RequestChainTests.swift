@@ -6,7 +6,7 @@ import Testing
 
 /// Requests from a URL to a result in one chain.
 @Suite(.inTurn(.withoutSockets)) struct RequestChainTests {
-    @Test("a chain that begins with a URL sets every option of a request and its end", .covers("ABS-32"))
+    @Test("a chain that begins with a URL sets every option of a request and its end")
     func everything() async throws {
         let rig = Rig(), heard = Log<String>(), encoder = JSONEncoder()
         encoder.keyEncodingStrategy = .convertToSnakeCase
@@ -35,7 +35,7 @@ import Testing
         #expect(mocked.text == "mocked" && rig.mock.requests.count == 2)
     }
 
-    @Test("a chain ends in a response, a string, bytes, a decoded value or a custom model, and can start from them", .covers("ABS-33"))
+    @Test("a chain ends in a response, a string, bytes, a decoded value or a custom model, and can start from them")
     func ends() async throws {
         let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
         let chain = rig.ness.httpRequest(withUrl: "x"),

@@ -8,7 +8,7 @@ import Testing
 /// Every way to ask for a response, and its outcome: one value or one error.
 @Suite(.inTurn) struct ResultTests {
     @Test(
-        "data and upload requests end in response and bytes; a failure is an error, with the response if there was one", .covers("ION-37"))
+        "data and upload requests end in response and bytes; a failure is an error, with the response if there was one")
     func results() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file")
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("several requests of different kinds are awaited together, and their results form one tuple", .covers("ION-48"))
+    @Test("several requests of different kinds are awaited together, and their results form one tuple")
     func tuple() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))
         rig.mock.on(.get, "/user") { _ in .json(User(id: 1, name: "a")) }
@@ -39,7 +39,7 @@ import Testing
         #expect(triple == "PUT a")
     }
 
-    @Test("a response has a status, its bytes, its header fields as received, its text and its request", .covers("FLX-10", "ION-38"))
+    @Test("a response has a status, its bytes, its header fields as received, its text and its request")
     func response() async throws {
         let rig = Rig()
         rig.mock.on(.put, "/x", replies: [.text("grün", status: 203, headers: ["X-MiXed": "V"]), .status(204)])
@@ -53,7 +53,7 @@ import Testing
         #expect(empty.statusCode == 204 && empty.body.isEmpty && empty.text == "")
     }
 
-    @Test("a success or a failure arrives once, and on the main thread if asked for", .covers("FLX-04"))
+    @Test("a success or a failure arrives once, and on the main thread if asked for")
     func onMain() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("a"), .failure(.offline)])
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("a request ends in a value, in an error with the response if there is one, or in a drop", .covers("PMH-45"))
+    @Test("a request ends in a value, in an error with the response if there is one, or in a drop")
     func ends() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/good") { _ in .text("x") }
@@ -96,8 +96,7 @@ import Testing
     }
 
     @Test(
-        "an outcome is a Result, which can be mapped, chained and recovered like a promise; a value can replace an error",
-        .covers("PMH-46", "FLX-28"))
+        "an outcome is a Result, which can be mapped, chained and recovered like a promise; a value can replace an error")
     func outcome() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/good") { _ in .text("4") }
@@ -113,7 +112,7 @@ import Testing
         #expect(throws: Rejected()) { try text.flatMap { _ in Result<Int, any Error>.failure(Rejected()) }.get() }
     }
 
-    @Test("one closure gets the error, with kind and response, and another the end", .covers("ABS-21"))
+    @Test("one closure gets the error, with kind and response, and another the end")
     func closures() async throws {
         let rig = Rig(), heard = Log<String>()
         rig.mock.on(.get, "/x", replies: [.status(200), .text("gone", status: 410), .failure(.offline)])
@@ -130,7 +129,7 @@ import Testing
     }
 
     @Test(
-        "a rejected response is a failure with status and reason, and success handlers never run", .covers("BI-01"),
+        "a rejected response is a failure with status and reason, and success handlers never run",
         arguments: [HTTPMethod.get, .post])
     func refusedResponse(method: HTTPMethod) async throws {
         try await withServer({ _ in .text("broken", status: 500) }) { _, ness in
@@ -146,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("after a refused connection only failure handlers run", .covers("BI-02"))
+    @Test("after a refused connection only failure handlers run")
     func refusedConnection() async throws {
         let log = Log<String>()
         let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
@@ -184,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("the changes of two loaders arrive, in every style", .covers("FLX-18", "BF-01"), arguments: Style.allCases)
+    @Test("the changes of two loaders arrive, in every style", arguments: Style.allCases)
     func loaders(style: Style) async throws {
         let loaders = ["X-First", "X-Second"].map { name in
             ClosureLoader { request, next in
@@ -202,7 +201,7 @@ import Testing
         }
     }
 
-    @Test("the same request sends the same bytes, in every style", .covers("BF-02"), arguments: [HTTPMethod.get, .post, .patch, .delete])
+    @Test("the same request sends the same bytes, in every style", arguments: [HTTPMethod.get, .post, .patch, .delete])
     func bytes(method: HTTPMethod) async throws {
         try await withServer({ _ in .json([1]) }, configure: { $0.defaultHeaders = ["X-Default": "d"] }) { server, ness in
             var builder = ness.httpRequest(method, withUrl: "path?a=1").set(urlParameters: ["b": "ü &"])

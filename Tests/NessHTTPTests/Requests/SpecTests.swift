@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("a spec's request is sent, and the response is converted to its model", .covers("ABS-01"))
+    @Test("a spec's request is sent, and the response is converted to its model")
     func spec() async throws {
         let mock = MockTransport()
         mock.on(.get, "/items/:id") { .json(Item(id: Int($0.pathParameters["id"] ?? "") ?? 0)) }
@@ -53,7 +53,7 @@ import Testing
         #expect(mock.requests.count == 1)
     }
 
-    @Test("a typed request decodes its response, and can map a status to a value", .covers("HIS-39"))
+    @Test("a typed request decodes its response, and can map a status to a value")
     func typed() async throws {
         let mock = MockTransport()
         mock.on(.get, "/items") { _ in .status(404) }
@@ -64,7 +64,7 @@ import Testing
         #expect(made == Item(id: 2))
     }
 
-    @Test("a spec can map 404 to an empty list in one line; other statuses stay errors", .covers("ABS-23"))
+    @Test("a spec can map 404 to an empty list in one line; other statuses stay errors")
     func statusFallbacks() async throws {
         struct Items: ConnectionSpec {
             let url = "items"
@@ -78,7 +78,7 @@ import Testing
         #expect(await ness.request(Items()).nessError()?.response?.statusCode == 410)
     }
 
-    @Test("a spec's own parser handles every status that the spec accepts", .covers("PMH-53", "ABS-23"))
+    @Test("a spec's own parser handles every status that the spec accepts")
     func ownParse() async throws {
         struct Count: ConnectionSpec {
             let url = "items"
@@ -94,7 +94,7 @@ import Testing
         #expect(await ness.request(Count()).nessError()?.kind == .validation)
     }
 
-    @Test("the halves of a spec can be separate types, and each also serves a plain request", .covers("ABS-01", "ABS-07"))
+    @Test("the halves of a spec can be separate types, and each also serves a plain request")
     func halves() async throws {
         struct Text: ResponseSpec { func parseResponse(response: HTTPResponse) throws -> String { response.text } }
         let mock = MockTransport()
@@ -104,7 +104,7 @@ import Testing
         #expect(try await ness.httpRequest(GetItem(id: 8)).dataRequest().value.message.text == "item 8")
     }
 
-    @Test("specs can share members through a protocol", .covers("ABS-01"))
+    @Test("specs can share members through a protocol")
     func sharedBase() async throws {
         let mock = MockTransport()
         mock.on(.get, "/shop/v2/orders", replies: [.json(["data": [Item(id: 1)]]), .status(404)])
@@ -117,7 +117,7 @@ import Testing
         #expect(mock.received.last?.bodyText == #"{"id":2}"#)
     }
 
-    @Test("a spec is read each time it is sent; a builder, and a request that is sent again, do not change", .covers("ABS-15"))
+    @Test("a spec is read each time it is sent; a builder, and a request that is sent again, do not change")
     func restartAndRepeat() async throws {
         struct Counted: ConnectionSpec {
             typealias ResponseModel = Void

@@ -31,7 +31,7 @@ import Testing
 
     // MARK: coders
 
-    @Test("the manager's coders are used everywhere, unless the request gives one", .covers("ION-46", "FLX-01"))
+    @Test("the manager's coders are used everywhere, unless the request gives one")
     func coders() async throws {
         let rig = Rig(snake)
         let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
@@ -63,7 +63,7 @@ import Testing
         func parseResponse(response: HTTPResponse) throws -> Cat { try response.parseJSONBody() }
     }
 
-    @Test("a typed request and a spec are encoded by the encoder of the manager that sends them", .covers("ION-46", "FLX-01"))
+    @Test("a typed request and a spec are encoded by the encoder of the manager that sends them")
     func codersOfTypedRequests() async throws {
         let rig = Rig(snake), other = Rig()
         let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
@@ -94,7 +94,7 @@ import Testing
     // MARK: empty bodies
 
     @Test(
-        "an empty body is nil for an Optional, accepted for Void, and an error for any other type", .covers("C15", "PMH-55", "FLX-22"),
+        "an empty body is nil for an Optional, accepted for Void, and an error for any other type",
         arguments: [200, 204, 205])
     func empty(status: Int) async throws {
         let rig = Rig(onUnmatched: .reply(.status(status)))
@@ -131,7 +131,7 @@ import Testing
 
     // MARK: Accept and Content-Type
 
-    @Test("Accept is application/json, unless the request or the manager sets it", .covers("PMH-59")) func accept() async throws {
+    @Test("Accept is application/json, unless the request or the manager sets it") func accept() async throws {
         let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
         let request = rig.ness.httpRequest(withUrl: "x")
         _ = try await request.dataRequest(decoding: User.self).value
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(
-        "a JSON Content-Type, or none, is decoded; any other is an error that names it and the expected types", .covers("PMH-58"),
+        "a JSON Content-Type, or none, is decoded; any other is an error that names it and the expected types",
         arguments: [
             ("application/json", true), ("Application/JSON; charset=utf-8", true), ("text/json", true), (nil, true),
             ("application/vnd.api+json;v=1", true), ("application/problem+JSON", true), ("text/html; charset=utf-8", false),
@@ -175,7 +175,7 @@ import Testing
         #expect(await strict.nessError()?.kind == .validation)
     }
 
-    @Test("the check of types skips 204, and a wrong type is not retried", .covers("PMH-58")) func contentTypeOfNothing() async throws {
+    @Test("the check of types skips 204, and a wrong type is not retried") func contentTypeOfNothing() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/none") { _ in .status(204, headers: ["Content-Type": "text/html"]) }
         #expect(try await rig.ness.httpRequest(withUrl: "none").dataRequest(decoding: User?.self).value == nil)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(
-        "an error page, or a redirect that is not followed, is a status error and never a decoding error", .covers("BF-17", "PMH-56", "C1"))
+        "an error page, or a redirect that is not followed, is a status error and never a decoding error")
     func errorPage() async throws {
         let rig = Rig { $0.redirects = .stop }
         rig.mock.on(.get, "/error") { _ in reply("<html>", "text/html", status: 502) }
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test(
-        "wrong JSON is a decoding error that names the type and holds cause and response", .covers("FLX-21"),
+        "wrong JSON is a decoding error that names the type and holds cause and response",
         arguments: ["{", "[]", #"{"id":"x","name":"a"}"#, #"{"id":1}"#, #"{"id":1,"name":null}"#, "<html>"])
     func wrong(text: String) async throws {
         try await withServer({ _ in reply(text) }) { _, ness in
@@ -245,8 +245,7 @@ import Testing
     }
 
     @Test(
-        "a response is decoded as a value, a class, a list, null, any JSON or a custom decoder's text; one wrong element fails a list",
-        .covers("ION-44"))
+        "a response is decoded as a value, a class, a list, null, any JSON or a custom decoder's text; one wrong element fails a list")
     func decoders() async throws {
         let rig = Rig()
         func answer(_ path: String, _ text: String) { rig.mock.on(.get, path) { _ in .data(Data(text.utf8), contentType: "text/json") } }
@@ -266,8 +265,7 @@ import Testing
     }
 
     @Test(
-        "a message can be read as text, JSON, a value or a list, of an inferred or a named type; an empty body is a typed error",
-        .covers("ION-45"))
+        "a message can be read as text, JSON, a value or a list, of an inferred or a named type; an empty body is a typed error")
     func helpers() throws {
         func message(_ text: String) throws -> HTTPResponse {
             HTTPResponse(statusCode: 200, body: Data(text.utf8), request: HTTPRequest(url: try url("https://mock.test")))
@@ -287,7 +285,7 @@ import Testing
     }
 
     @Test(
-        "a parser makes any type of a 2xx, even of an empty 204, for any Content-Type; its error is the request's error", .covers("PMH-53"))
+        "a parser makes any type of a 2xx, even of an empty 204, for any Content-Type; its error is the request's error")
     func parsers() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/:status") { request in
@@ -311,7 +309,7 @@ import Testing
         #expect(parsed.total == 3)
     }
 
-    @Test("JSON is decoded by the given decoder, and mapped further; an error of the map is the request's error", .covers("PMH-54"))
+    @Test("JSON is decoded by the given decoder, and mapped further; an error of the map is the request's error")
     func mapping() async throws {
         let rig = Rig(onUnmatched: .reply(.json(["user_name": "Ada"])))
         struct Name: Decodable, Sendable { let userName: String }
@@ -325,7 +323,7 @@ import Testing
         #expect(rig.mock.received.map(\.bodyText) == ["body", "body", "body"])
     }
 
-    @Test("a typed request decodes by its own rule; a decoding error is a failure, and the outcome a Result", .covers("HIS-39"))
+    @Test("a typed request decodes by its own rule; a decoding error is a failure, and the outcome a Result")
     func typedRequests() async throws {
         let rig = Rig(), decoder = PropertyListDecoder()
         let list = try PropertyListEncoder().encode(User(id: 1, name: "a"))
@@ -351,13 +349,13 @@ import Testing
         init(from decoder: any Decoder) throws { isMain = isOnMainQueue() }
     }
 
-    @Test("decoding runs off the main thread", .covers("PMH-47", "FLX-21")) @MainActor func offMain() async throws {
+    @Test("decoding runs off the main thread") @MainActor func offMain() async throws {
         let rig = Rig(onUnmatched: .reply(reply("{}")))
         #expect(isOnMainQueue())
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Place.self).value.isMain == false)
     }
 
-    @Test("a drop during the decoding takes effect", .covers("PMH-50")) func dropWhileDecoding() async throws {
+    @Test("a drop during the decoding takes effect") func dropWhileDecoding() async throws {
         let rig = Rig(), go = TestGate(), text = reply("{}"), decoded = TestGate()
         rig.mock.on(.get, "/x") { _ in
             await go.wait()

@@ -7,8 +7,7 @@ import Testing
 /// Retry controls: the failures they are asked about, and the effect of their decisions.
 @Suite(.inTurn(.withoutSockets)) struct RetryControlTests {
     @Test(
-        "a control gets request, response and error, and decides asynchronously on no retry, one now or one after a delay",
-        .covers("ION-24"))
+        "a control gets request, response and error, and decides asynchronously on no retry, one now or one after a delay")
     func answers() async throws {
         let rig = Rig(), seen = Log<String>()
         rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(503), .status(500), .status(200)])
@@ -39,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "a control decides about failures and rejected responses of every method, never about a drop", .covers("ION-25"),
+        "a control decides about failures and rejected responses of every method, never about a drop",
         arguments: [HTTPMethod.get, .post, .put, .patch, .delete, .custom("PURGE")])
     func asked(method: HTTPMethod) async throws {
         let rig = Rig(), control = AskedControl(Eager()), arrived = TestGate()
@@ -60,7 +59,7 @@ import Testing
         #expect(control.asked.entries.count == 2 && rig.mock.requests.count == 4)
     }
 
-    @Test("without a control nothing is retried; a request's control replaces the manager's", .covers("PMH-76"))
+    @Test("without a control nothing is retried; a request's control replaces the manager's")
     func controls() async throws {
         for (manager, own, count) in [(nil, nil, 1), (1, nil, 2), (1, 2, 3), (nil, 2, 3), (1, 0, 1)] as [(Int?, Int?, Int)] {
             let rig = Rig { $0.retryControl = manager.map { CounterRetryControl(maxRetryCount: $0) } }
@@ -71,7 +70,7 @@ import Testing
     }
 
     @Test(
-        "a closure decides by request, error and attempt, and checks the method itself", .covers("PMH-77"),
+        "a closure decides by request, error and attempt, and checks the method itself",
         arguments: [HTTPMethod.get, .post])
     func closure(method: HTTPMethod) async throws {
         struct Idempotent: RetryControl {
@@ -92,7 +91,7 @@ import Testing
         #expect(control.attempts.entries == (method == .get ? [1, 2] : [1]))
     }
 
-    @Test("transient failures are retried where that is safe; a bad certificate, URL or redirect is not", .covers("PMH-78"))
+    @Test("transient failures are retried where that is safe; a bad certificate, URL or redirect is not")
     func passing() async throws {
         let control = BackoffRetryControl(maxRetryCount: 1) { $0.lowerBound }
         for kind in TransportError.Kind.allCases {
@@ -108,7 +107,7 @@ import Testing
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("retries are once and immediate, after a delay, or by a custom rule", .covers("PMH-81"))
+    @Test("retries are once and immediate, after a delay, or by a custom rule")
     func strategies() async throws {
         let once = CounterRetryControl(maxRetryCount: 1), delayed = CounterRetryControl(maxRetryCount: 2, timeIntervalBeforeTryToRetry: 2)
         let both = ClosureRetryControl { _, _, error, decide in
@@ -125,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("a retry starts from the original request, before its redirects", .covers("PMH-83"))
+    @Test("a retry starts from the original request, before its redirects")
     func original() async throws {
         let rig = Rig()
         rig.mock.on(.put, "/from") { _ in .status(307, headers: ["Location": "/to"]) }
@@ -139,7 +138,6 @@ import Testing
 
     @Test(
         "a control sees a 429 and a validation failure, and sets the delay or ends the attempts; a negative delay is zero",
-        .covers("HIS-27"),
         arguments: [
             (.noRetry, 1, []), (.retry, 2, []), (.retryAfter(0), 2, []), (.retryAfter(-1), 2, []), (.retryAfter(.nan), 2, []),
             (.retryAfter(2.5), 2, [2.5]),

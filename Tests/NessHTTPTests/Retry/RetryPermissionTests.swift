@@ -12,7 +12,7 @@ import Testing
     ]
 
     @Test(
-        "the manager's control applies only if a retry is safe; the request's own always applies", .covers("C7"),
+        "the manager's control applies only if a retry is safe; the request's own always applies",
         arguments: 0..<6, [HTTPMethod.get, .put, .delete, .post, .patch])
     func table(failure: Int, method: HTTPMethod) async throws {
         let (reply, isSeen) = Self.failures[failure]

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Retry", .inTurn)
 struct RetryTests {
-    @Test("the counter retries up to its limit, each time after its delay", .covers("ION-26")) func theExampleOfTheContract() async throws {
+    @Test("the counter retries up to its limit, each time after its delay") func theExampleOfTheContract() async throws {
         let mock = MockTransport()
         mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503, headers: ["Retry-After": "1"]), .status(201)])
         let clock = ManualClock(advancesAutomatically: true)
@@ -23,7 +23,7 @@ struct RetryTests {
     }
 
     @Test(
-        "the counter makes exactly its number of retries, after the same delay", .covers("HIS-30"),
+        "the counter makes exactly its number of retries, after the same delay",
         arguments: [(-1, 1), (0, 1), (1, 2), (4, 5)])
     func theCounterCounts(retries: Int, requests: Int) async throws {
         let rig = Rig()
@@ -35,7 +35,7 @@ struct RetryTests {
         #expect(rig.clock.sleeps == Array(repeating: .seconds(2), count: requests - 1))
     }
 
-    @Test("without a delay the counter retries immediately", .covers("HIS-30")) func withoutADelayNobodyWaits() async throws {
+    @Test("without a delay the counter retries immediately") func withoutADelayNobodyWaits() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         let control = CounterRetryControl(maxRetryCount: 3)
@@ -66,14 +66,14 @@ struct RetryTests {
         #expect(rig.clock.now.offset <= longest)
     }
 
-    @Test("without a control nothing is retried", .covers("HIS-28")) func withoutAControlNothingIsRetried() async throws {
+    @Test("without a control nothing is retried") func withoutAControlNothingIsRetried() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 503)
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("two equal concurrent calls have two retries each, and so has a later one", .covers("ION-26", "BI-20", "C8"))
+    @Test("two equal concurrent calls have two retries each, and so has a later one")
     func theStateIsOfOneRequest() async throws {
         let rig = Rig(), tally = Tally(), both = TestGate()
         rig.mock.on(.post, "/x") { _ in
@@ -92,7 +92,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 9)
     }
 
-    @Test("the control of a request replaces the manager's", .covers("PMH-76"))
+    @Test("the control of a request replaces the manager's")
     func thatOfTheRequestBeatsThatOfTheManager() async throws {
         let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 5) }
         rig.mock.on(.get, "/x", replies: [.status(503)])
@@ -103,7 +103,7 @@ struct RetryTests {
         #expect(rig.mock.requests.count == 8)
     }
 
-    @Test("every attempt sends the whole body", .covers("PMH-83")) func theBodyIsSentWholeEachTime() async throws {
+    @Test("every attempt sends the whole body") func theBodyIsSentWholeEachTime() async throws {
         let tally = Tally(), body = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         let clock = ManualClock(advancesAutomatically: true)
         try await withServer { _ in
@@ -119,7 +119,7 @@ struct RetryTests {
         }
     }
 
-    @Test("each attempt starts from the original request", .covers("ION-06", "C10"))
+    @Test("each attempt starts from the original request")
     func eachAttemptBeginsAnew() async throws {
         final class Delegate: NetworkSessionManagerDelegate {
             let seen = Log<HTTPRequest>()
@@ -150,7 +150,7 @@ struct RetryTests {
         #expect(rig.mock.requests.map { $0.headers.members(of: "X-Mark") } == Array(repeating: ["delegate", "loader"], count: 3))
     }
 
-    @Test("the control decides about a validation failure, and sees the response", .covers("ION-23"))
+    @Test("the control decides about a validation failure, and sees the response")
     func aValidatorsRefusalIsAskedAboutWithItsResponse() async throws {
         let rig = Rig(), control = AskedControl()
         rig.mock.on(.get, "/x", replies: [.status(404), .status(200)])

@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("the bytes are passed on as they arrive, for the accepted statuses; an error ends them", .covers("FLX-23"))
+    @Test("the bytes are passed on as they arrive, for the accepted statuses; an error ends them")
     func pieces() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.chunked([Data("ab".utf8), Data("cd".utf8)]), .text("page", status: 404)])

@@ -16,7 +16,7 @@ import Testing
         return String(decoding: whole, as: UTF8.self)
     }
 
-    @Test("the head arrives first, then the bytes as they are received", .covers("HIS-37"))
+    @Test("the head arrives first, then the bytes as they are received")
     func theHeadComesFirstThenTheBytesAsTheyCome() async throws {
         let gates = [TestGate(), TestGate()]
         try await withServer({ _ in

@@ -29,7 +29,7 @@ import Testing
         #expect("\(Ness { $0.transport = URLSessionTransport() }.configuration.transport)" == "URLSessionTransport")
     }
 
-    @Test("a custom transport's events make the response", .covers("ABS-06", "ABS-25"))
+    @Test("a custom transport's events make the response")
     func response() async throws {
         let message = try await ness(201, ["X": "1"], ["a", "", "bc"]).httpRequest(withUrl: "http://x/").dataRequest().value.message
         #expect(message.statusCode == 201)
@@ -38,7 +38,7 @@ import Testing
         #expect(message.url.absoluteString == "http://x/")
     }
 
-    @Test("a custom transport sees resolved and checked requests", .covers("ABS-06"))
+    @Test("a custom transport sees resolved and checked requests")
     func request() async throws {
         let seen = Log<HTTPRequest>()
         let ness = Ness { configuration in
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "a body with another length than announced is truncated, and the error holds the received part", .covers("HIS-04"),
+        "a body with another length than announced is truncated, and the error holds the received part",
         arguments: ["3", "5", "4, 5"])
     func truncated(length: String) async {
         let error = await ness(200, ["Content-Length": length], ["ab", "cd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
@@ -92,13 +92,13 @@ import Testing
         _ = try await ness(304, ["Content-Length": "9"]).httpRequest(withUrl: "http://x").dataRequest().value
     }
 
-    @Test("an exchange without a response is malformed", .covers("ION-19"))
+    @Test("an exchange without a response is malformed")
     func noResponse() async {
         let ness = Ness { $0.transport = FakeTransport { _, _ in } }
         #expect(await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .malformedResponse)
     }
 
-    @Test("each kind of transport error is a case of the library's error", .covers("HIS-04"), arguments: TransportError.Kind.allCases)
+    @Test("each kind of transport error is a case of the library's error", arguments: TransportError.Kind.allCases)
     func errors(kind: TransportError.Kind) async {
         let ness = Ness { $0.transport = FakeTransport { _, _ in throw TransportError(kind, "why", underlying: Rejected()) } }
         let error = await ness.httpRequest(withUrl: "http://x").dataRequest().nessError()
@@ -142,7 +142,7 @@ import Testing
         never.open()
     }
 
-    @Test("a drop cancels the transport's task", .covers("ABS-25"))
+    @Test("a drop cancels the transport's task")
     func drop() async {
         let started = TestGate(), cancelled = TestGate()
         let ness = Ness { configuration in

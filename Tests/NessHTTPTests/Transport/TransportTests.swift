@@ -6,7 +6,7 @@ import Testing
 
 /// Exchanges of the default transport and of URLSession.
 @Suite(.inTurn) struct TransportTests {
-    @Test("a request can be built and sent without a manager, and its events can be read", .covers("FLX-27"))
+    @Test("a request can be built and sent without a manager, and its events can be read")
     func belowTheManager() async throws {
         try await withServer({ .text("\($0.method) \($0.target) \($0.bodyText)", status: 201) }) { _, ness in
             let request = try ness.httpRequest(.post, withUrl: "x").set(urlParameters: ["a": 1]).set(stringBody: "b").build()
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "an error of URLSession becomes a typed error, with the received part of the response", .covers("HIS-04", "HIS-10"),
+        "an error of URLSession becomes a typed error, with the received part of the response",
         .toBeDecidedOnAMac("whether the head is known if a body without a Content-Type breaks off"))
     func session() async throws {
         let refused = await Ness().httpRequest(withUrl: try await refusingURL()).dataRequest().nessError()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("ten requests one after another use one connection", .covers("ABS-27", "BA-08")) func oneConnection() async throws {
+    @Test("ten requests one after another use one connection") func oneConnection() async throws {
         try await withServer { server, ness in
             for _ in 0..<10 { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
             #expect(server.connectionCount == 1)
@@ -86,7 +86,7 @@ import Testing
     }
 
     #if !canImport(FoundationNetworking)
-    @Test("a transport asks about each server's certificate, and not about a server without one", .covers("PMH-07"))
+    @Test("a transport asks about each server's certificate, and not about a server without one")
     func serverTrust() async throws {
         let asked = Tally()
         let transport = URLSessionTransport(serverTrust: { _ in

@@ -127,7 +127,8 @@ extension Exchange: TimerTarget {
     func timerDidFire() { checkIdleness() }
 }
 
-extension Exchange: WireExchange {
+extension Exchange {
+    /// Checks the idle timeout, because time has passed, or a caller with an earlier one has joined.
     func checkIdleness() { checkIdleness(at: clock.elapsed()) }
 
     /// Stops the request if it has been idle for too long, and otherwise starts a timer for the next check. Checks may run concurrently.
@@ -149,6 +150,7 @@ extension Exchange: WireExchange {
         }
     }
 
+    /// Stops the request with an error. Only the first stop counts.
     func stop(_ error: any Error) {
         guard let stop = state.withLock({ $0.stop(error) }) else { return }
         stop.end?(error)

@@ -210,10 +210,10 @@ final class Flight: Sendable {
 
     /// Adds an exchange.
     /// - Throws: The error with which the flight was stopped.
-    func add(_ exchange: any WireExchange) throws { try state.withLock { try $0.add(exchange) } }
+    func add(_ exchange: Exchange) throws { try state.withLock { try $0.add(exchange) } }
 
     /// Removes an exchange, which has ended.
-    func remove(_ exchange: any WireExchange) {
+    func remove(_ exchange: Exchange) {
         // The caller keeps the object alive, so it is not released under the lock.
         state.withLock { $0.remove(exchange) }
     }
@@ -266,16 +266,6 @@ extension Flight {
             (last, notifiedCount) = (news, count)
         }
     }
-}
-
-// MARK: the exchanges
-
-/// An exchange on the wire, or in a queue before it.
-protocol WireExchange: AnyObject, Sendable {
-    /// Stops the request with an error.
-    func stop(_ error: any Error)
-    /// Checks the idle timeout, because a caller with an earlier one has joined.
-    func checkIdleness()
 }
 
 /// The verdict on an idle flight.

@@ -33,7 +33,7 @@ struct FlightState: Sendable {
     /// True if a caller has another idle timeout once the head has arrived.
     private(set) var hasTimeoutToHead = false
     /// The exchanges: several for a download in segments.
-    private var exchanges: [any WireExchange] = []
+    private var exchanges: [Exchange] = []
     private(set) var partial: (any PartialResponse)?
     /// True if a server may have acted on a request of the flight, such as a POST that led to a 303.
     private(set) var mayHaveActed = false
@@ -80,7 +80,7 @@ struct FlightState: Sendable {
     struct Stop: Sendable {
         let members: [Member]
         let driver: Task<Void, Never>?
-        let exchanges: [any WireExchange]
+        let exchanges: [Exchange]
     }
 
     /// The members no longer wait, although code of the application may still run.
@@ -104,7 +104,7 @@ struct FlightState: Sendable {
     /// The fate of a caller who wants to join.
     enum Join: Sendable {
         /// A member. Those that it excludes have left. The exchanges are checked for idleness, because its timeout may be earlier.
-        case joined(Member, isLate: Bool, excluded: [Member], checked: [any WireExchange])
+        case joined(Member, isLate: Bool, excluded: [Member], checked: [Exchange])
         /// The flight has just finished: the caller gets the outcome.
         case late(Member, Outcome)
         /// The flight was left by all, or is about to time out for all.
@@ -158,12 +158,12 @@ struct FlightState: Sendable {
 
     /// An exchange starts.
     /// - Throws: The error with which the flight was stopped.
-    mutating func add(_ exchange: any WireExchange) throws {
+    mutating func add(_ exchange: Exchange) throws {
         if let stopError { throw stopError }
         exchanges.append(exchange)
     }
 
-    mutating func remove(_ exchange: any WireExchange) { exchanges.removeAll { $0 === exchange } }
+    mutating func remove(_ exchange: Exchange) { exchanges.removeAll { $0 === exchange } }
 
     mutating func noteAction() { mayHaveActed = true }
 

@@ -12,23 +12,23 @@ final class CurlTransfer {
     /// True while libcurl has the handle.
     var isAttached = false
     /// True if the handle has got an option that its shape does not have.
-    private var isAltered = false
+    var isAltered = false
     /// The memory that libcurl uses during the transfer.
     var headerList: UnsafeMutableRawPointer?
-    private var addressList: UnsafeMutableRawPointer?
+    var addressList: UnsafeMutableRawPointer?
     var authorities: CurlAuthorities?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
-    @exclusivity(unchecked) private(set) var head = ResponseHeadParser()
+    @exclusivity(unchecked) var head = ResponseHeadParser()
     /// Removes the content coding of the body. `nil` for a body that is handed on as it comes.
-    private var decoder: ContentDecoder?
-    private var reader: HTTPBodyReader?
+    var decoder: ContentDecoder?
+    var reader: HTTPBodyReader?
     /// The length of the request's body. `nil` if it is unknown, or if there is none.
     private let bodyLength: Int64?
     /// The number of body bytes that libcurl has taken.
-    private var readCount: Int64 = 0
+    var readCount: Int64 = 0
     /// True while libcurl waits for the sequence of the request's body.
-    private var isWaitingForBody = false
+    var isWaitingForBody = false
     /// True if the transfer waits for a connection that is being opened, because it might speak HTTP/2.
     var waitsForHTTP2 = false
     /// True if a connection that was opened for this transfer speaks HTTP/2.
@@ -43,18 +43,18 @@ final class CurlTransfer {
     }
     private var statusCode: Int?
     /// The events of this turn of the loop.
-    @exclusivity(unchecked) private var batch = EventBatch()
+    @exclusivity(unchecked) var batch = EventBatch()
     private var isNoted = false
     /// The outcome, once libcurl has ended the transfer.
-    @exclusivity(unchecked) private var outcome: Result<Void, any Error>?
+    @exclusivity(unchecked) var outcome: Result<Void, any Error>?
     private var sentCount: Int64 = 0
-    @exclusivity(unchecked) private(set) var history: SendHistory
+    @exclusivity(unchecked) var history: SendHistory
     private var isMeasured = false
-    private var failure: (any Error)?
+    var failure: (any Error)?
     /// True if a connection was opened for this transfer.
     private var hasOpened = false
     /// The ends of the connection that carries the request. `nil` before the request is sent.
-    @exclusivity(unchecked) private var ends: CurlConnections.Ends?
+    @exclusivity(unchecked) var ends: CurlConnections.Ends?
     /// The number of that connection. `nil` before the request is sent, and for a connection without a number.
     @exclusivity(unchecked) private(set) var connection: CurlConnectionUse<CurlTransfer>.Connection?
     /// The time at which the request was sent over HTTP/2, and the connection's `arrivalCount` then.
@@ -77,7 +77,7 @@ final class CurlTransfer {
         if let addressList { ness_curl_list_free(addressList) }
     }
 
-    private var request: HTTPRequest { exchange.request }
+    var request: HTTPRequest { exchange.request }
 
     // MARK: events
 
@@ -302,13 +302,13 @@ final class CurlTransfer {
     }
 
     /// Reports the measurements of the connection, once.
-    private func reportConnection() {
+    func reportConnection() {
         guard !isMeasured, let metrics = measure() else { return }
         isMeasured = true
         add(.connection(metrics))
     }
 
-    private var isSecure: Bool { exchange.isSecure }
+    var isSecure: Bool { exchange.isSecure }
 
     /// Returns true if libcurl may use a socket that was opened for the transfer. After the request was sent, another connection would
     /// send it again.
@@ -320,126 +320,6 @@ final class CurlTransfer {
         loop.mute(descriptor, false)
         loop.connections.add(descriptor)
         return true
-    }
-
-    // MARK: names
-
-    /// Returns true if libcurl may look a name up itself, which blocks nobody.
-    func mayLookUp() -> Bool {
-        guard history.mayMove() else { return false }
-        let host = host, proxy = loop.settings.proxyName(for: exchange.origin.scheme)
-        return names.mayLookUp { host?.knownAddresses != nil && proxy == nil }
-    }
-
-    /// The name of the URL's host. `nil` for one that only libcurl can read: with other letters than those of ASCII, or with a zone.
-    private var host: CurlNames.Name? {
-        let host = exchange.origin.host
-        guard host.utf8.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "%") }) else { return nil }
-        return CurlNames.Name(host: host, port: exchange.origin.port ?? 0)
-    }
-
-    /// Returns the name that libcurl needs. `nil` if libcurl shall look it up itself.
-    /// - Parameter code: The CURLcode with which libcurl ended the transfer.
-    func nameToLookUp(_ code: Int32) -> CurlNames.Name? {
-        names.take(usesProxy(code) ? [loop.settings.proxyName(for: exchange.origin.scheme), host] : [host])
-    }
-
-    /// Gives libcurl the addresses of a name.
-    /// - Throws: `TransportError` if libcurl does not take them.
-    func setAddresses(_ addresses: [String], of name: CurlNames.Name) throws {
-        guard let lines = names.lines(addresses, of: name) else { return }
-        guard let list = CurlHeaderLines.list(lines) else { throw TransportError(.cannotConnect, "libcurl has no memory") }
-        try CurlError.check(ness_curl_set_pointer(easy, CurlOption.hostEntries, list))
-        if let addressList { ness_curl_list_free(addressList) }
-        addressList = list
-        isAltered = true
-    }
-
-    // MARK: the end
-
-    /// Returns true if the transfer is repeated on a separate connection.
-    func restarts() -> Bool {
-        guard failure == nil, history.restarts(hasHead: head.isComplete) else { return false }
-        leaveConnection()
-        (reader, isWaitingForBody) = (nil, false)
-        readCount = 0
-        head = ResponseHeadParser()
-        guard let lines = try? CurlHeaderLines.make(request, expectsContinue: history.expectsContinue), (try? setHeaders(lines)) != nil
-        else { return false }
-        isAltered = true
-        return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
-    }
-
-    /// Makes the error of a transfer that libcurl ended.
-    private func error(_ code: Int32) -> TransportError {
-        guard history.wasRefused else {
-            return CurlError.map(code, String(cString: errorText), isSent: history.isSent, wasSentBefore: history.wasSentBefore)
-        }
-        var error = TransportError(.connectionLost, "the connection was lost before a response")
-        if head.isComplete { error = TransportError(.truncated, "the server rejected the request while the body was being sent") }
-        error.isFinal = head.isComplete
-        error.isUnsent = history.isUnsent
-        return error
-    }
-
-    /// Sets the outcome. libcurl has ended the transfer; the decoder may still hold bytes of the body.
-    func end(_ code: Int32) {
-        if code == 0, isSecure, head.isHTTP1, let descriptor = ends.flatMap(loop.connections.descriptor) {
-            loop.connections.secure(descriptor)
-        }
-        do {
-            if let failure { throw failure }
-            if history.wasRefused || code != 0 { throw error(code) }
-            guard head.isComplete else {
-                throw TransportError(.connectionLost, "the connection was closed inside the response's header")
-            }
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
-            reportConnection()
-        }
-    }
-
-    /// True if the transfer has ended and the mailbox has had room for all of its events.
-    var isDelivered: Bool { outcome != nil && (failure != nil || decoder?.hasRest != true) }
-
-    /// Ends the exchange.
-    func finish() {
-        do {
-            if case .success? = outcome {
-                try decoder?.finish()
-                if !head.trailers.isEmpty { batch.add(.trailers(head.trailers)) }
-            }
-        } catch {
-            outcome = .failure(error)
-        }
-        exchange.mailbox.put(batch, end: outcome)
-        batch = EventBatch()
-    }
-
-    /// Has libcurl close the connection at the end of the transfer.
-    func forbidReuse() {
-        isAltered = true
-        ness_curl_set_long(easy, CurlOption.forbidsReuse, 1)
-    }
-
-    /// The shape for whose next transfer the handle can be used. `nil` if none can.
-    var shapeToKeep: CurlTemplate.Shape? {
-        if case .success? = outcome, !isAltered { exchange.shape } else { nil }
-    }
-
-    /// Sets the outcome of a transfer that cannot reach a connection.
-    func fail(_ reason: String) {
-        // An earlier connection may have carried the request.
-        var error = TransportError(history.isUnsent ? .cannotConnect : .connectionLost, reason)
-        error.isUnsent = history.isUnsent
-        outcome = .failure(error)
-    }
-
-    /// Releases the request's body and the connection. No callback of libcurl runs afterwards.
-    func release() {
-        reader = nil
-        leaveConnection()
     }
 }
 

@@ -6,11 +6,6 @@ import Testing
 
 /// Plays every order of events on the states of a flight with three callers.
 @Suite(.inTurn(.withoutSockets)) struct FlightStateTests {
-    private final class Wire: WireExchange {
-        func stop(_ error: any Error) {}
-        func checkIdleness() {}
-    }
-
     /// The fate of a caller.
     enum Caller: Equatable {
         case outside, waiting, tooLate
@@ -57,7 +52,8 @@ import Testing
     private static func events() throws -> [Event] {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
         let context = CallContext(Call(.success(request), CallOptions(), clock: PipelineClock(ManualClock())))
-        let flight = Flight(request, in: context), wire = Wire()
+        let flight = Flight(request, in: context)
+        let wire = Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, Limiter(limit: 1), nil, context.call.clock)
         func join(_ index: Int, _ excludes: Bool) -> Event {
             Event(name: "\(index) joins\(excludes ? ", and excludes the others" : "")") { model in
                 // The first to join makes the flight, and nobody joins before it.

@@ -61,7 +61,7 @@ import Testing
         #expect(error?.context.isUnsent == true && error?.isTransient == false, sourceLocation: sourceLocation)
     }
 
-    @Test("a pinned server needs one of the keys, and nothing is sent to another", .covers("HIS-37"))
+    @Test("a pinned server needs one of the keys, and nothing is sent to another")
     func keys() async throws {
         try await Self.withHost({ _ in .text("body") }) { host, server in
             try await Self.expectBody(host.ness([Host.wrongKey, "sha256//\(host.key)"]).get(host.url))
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("a host's authorities count in place of the system's and of the transport's", .covers("HIS-37"))
+    @Test("a host's authorities count in place of the system's and of the transport's")
     func authorities() async throws {
         try await Self.withHost({ _ in .text("body") }) { host, server in
             let own = try Certificates(pem: Data(host.authority.pem.utf8))

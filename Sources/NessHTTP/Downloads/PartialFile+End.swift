@@ -1,0 +1,87 @@
+import Foundation
+
+/// The end of a download: the file gets its final name, is kept for a later run, or is removed.
+extension PartialFile {
+    /// Closes the file and keeps its bytes for a later run. Bytes that no run could resume are removed.
+    func close() async {
+        state.withLock { $0.isClosed = true }
+        await afterWrites { [self] in
+            // A file that cannot be locked again may be another download's.
+            guard hasFile, let file = try? openNow() else { return }
+            let (record, failure) = state.withLock { ($0.record, $0.syncFailure) }
+            if record.isOfUse, failure == nil { sync() }
+            if !record.isOfUse || access(recordPath, F_OK) != 0 { remove() }
+            file.closeNow()
+        }
+    }
+
+    /// Closes the file and removes its bytes.
+    func abandon() async {
+        state.withLock { $0.isClosed = true }
+        await afterWrites { [self] in
+            guard hasFile, let file = try? openNow() else { return }
+            remove()
+            file.closeNow()
+        }
+    }
+
+    /// True unless the file was removed when it was closed for a wait.
+    private var hasFile: Bool { state.withLock { $0.file != nil || $0.closed != nil } }
+
+    /// Syncs the complete file and gives it its final name.
+    /// - Parameters:
+    ///   - destination: The final URL.
+    ///   - replaces: True to replace an existing file; false to choose a free, numbered name.
+    ///   - expectation: The properties that the file must have; `nil` for any.
+    /// - Returns: The URL of the file.
+    /// - Throws: `FileError`; `IncompleteFile`; `FileMismatch`; `CancellationError`.
+    func finish(as destination: URL, replaces: Bool, expecting expectation: FileExpectation? = nil) async throws -> URL {
+        state.withLock { $0.isClosed = true }
+        return try await withTaskCancellationHandler {
+            try await afterWrites { [self] in
+                let result = Result { try finishNow(destination, replaces, expectation) }
+                if case .success = result { state.withLock { $0.file }?.closeNow() }
+                return result
+            }.get()
+        } onCancel: {
+            state.withLock { $0.isCancelled = true }
+        }
+    }
+
+    private func finishNow(_ destination: URL, _ replaces: Bool, _ expectation: FileExpectation?) throws -> URL {
+        let record = record, file = try openNow()
+        let length = try file.length()
+        guard record.count == length, record.total ?? length == length else {
+            throw IncompleteFile(description: "received only \(record.count) of \(record.total ?? length) bytes of the file")
+        }
+        if let failure = state.withLock({ $0.syncFailure }) { throw failure }
+        try expectation?.check(file) { state.withLock { $0.isCancelled } }
+        try file.sync(.whole)
+        // A sync may take seconds. If the download was paused or dropped meanwhile, no file must appear.
+        if state.withLock({ $0.isCancelled }) { throw CancellationError() }
+        guard try file.isAtItsPath(), try !file.hasOtherNames() else {
+            throw FileError("the partial file was replaced while the download ran")
+        }
+        var place = destination
+        PartialFileAttributes.reset(at: path)
+        if replaces {
+            try OpenFile.rename(file.path, to: place.path)
+        } else {
+            var number = 1
+            while try !OpenFile.renameIfFree(file.path, to: place.path) {
+                number += 1
+                place = destination.numbered(number)
+            }
+        }
+        OpenFile.syncFolder(place.deletingLastPathComponent().path)
+        removeRecord()
+        return place
+    }
+
+    private func remove() {
+        unlink(path)
+        removeRecord()
+    }
+
+    private func removeRecord() { _ = state.withLock { $0.records.remove() } }
+}

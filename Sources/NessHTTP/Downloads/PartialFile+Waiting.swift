@@ -1,0 +1,78 @@
+import Foundation
+
+/// The file is open only while a request of the download is out of the queues.
+extension PartialFile {
+    /// Runs one request of the download. While all its requests wait in queues, the file is closed.
+    func during<Value: Sendable>(request: () async throws -> Value) async throws -> Value {
+        #if os(macOS)
+        // An app without a visible window would be slowed down (App Nap), or ended.
+        let activity = ProcessInfo.processInfo.beginActivity(options: .userInitiatedAllowingIdleSystemSleep, reason: "A file is downloaded")
+        defer { ProcessInfo.processInfo.endActivity(activity) }
+        #endif
+        state.withLock { $0.activeCount += 1 }
+        do {
+            let value = try await request()
+            await changeCounts { $0.activeCount -= 1 }
+            return value
+        } catch {
+            await changeCounts { $0.activeCount -= 1 }
+            throw error
+        }
+    }
+
+    /// Runs the wait of one request in a queue.
+    func during(wait: () async throws -> Void) async rethrows {
+        await changeCounts { ($0.activeCount, $0.waitingCount) = ($0.activeCount - 1, $0.waitingCount + 1) }
+        defer { state.withLock { ($0.activeCount, $0.waitingCount) = ($0.activeCount + 1, $0.waitingCount - 1) } }
+        try await wait()
+    }
+
+    private func changeCounts(_ change: (inout State) -> Void) async {
+        let isUnused = state.withLock { state in
+            change(&state)
+            return state.isUnused && state.file != nil
+        }
+        if isUnused { await afterWrites { [self] in if state.withLock(\.isUnused) { closeNow() } } }
+    }
+
+    /// Opens the file, unless it is open, for a request that has left the queues.
+    /// - Throws: `FileError` if the file cannot be opened, or is not as it was.
+    func open() async throws {
+        if state.withLock({ $0.file != nil }) { return }
+        try await afterWrites { [self] in Result { _ = try openNow() } }.get()
+    }
+
+    /// Closes the file for a wait. No request may be out of the queues.
+    func closeNow() {
+        let (file, isEmpty): (OpenFile?, Bool) = state.withLock { state in
+            // A request may have left its queue since the caller looked, and found the file open.
+            guard state.isUnused, let file = state.file, let length = try? file.length(), let key = try? file.key() else {
+                return (nil, false)
+            }
+            let isEmpty = length == 0 && state.record.count == 0
+            if !isEmpty { state.closed = (length, key) }
+            state.records.closeFile()
+            return (state.file.take(), isEmpty)
+        }
+        // A request may wait for hours, and its process may end meanwhile: it leaves no empty file.
+        if isEmpty { unlink(path) }
+        file?.closeNow()
+    }
+
+    /// Returns the open file. Opens it if it was closed for a wait. Runs on the queue.
+    /// - Throws: `FileError` if the file cannot be opened, or is not as it was.
+    func openNow() throws -> OpenFile {
+        let (file, closed) = state.withLock { ($0.file, $0.closed) }
+        if let file { return file }
+        let opened = try Self.openLocked(path)
+        guard try closed.map({ try $0.length == opened.length() && $0.key == opened.key() }) ?? (opened.length() == 0) else {
+            opened.closeNow()
+            throw FileError("another download has used this destination")
+        }
+        return state.withLock { state in
+            (state.file, state.closed) = (opened, nil)
+            state.records.openFile()
+            return opened
+        }
+    }
+}

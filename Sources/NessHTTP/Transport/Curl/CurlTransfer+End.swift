@@ -1,0 +1,91 @@
+#if os(Linux)
+import CNessCurl
+
+/// The end of a transfer, or another start of it.
+extension CurlTransfer {
+    /// Returns true if the transfer is repeated on a separate connection.
+    func restarts() -> Bool {
+        guard failure == nil, history.restarts(hasHead: head.isComplete) else { return false }
+        leaveConnection()
+        (reader, isWaitingForBody) = (nil, false)
+        readCount = 0
+        head = ResponseHeadParser()
+        guard let lines = try? CurlHeaderLines.make(request, expectsContinue: history.expectsContinue), (try? setHeaders(lines)) != nil
+        else { return false }
+        isAltered = true
+        return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
+    }
+
+    /// Makes the error of a transfer that libcurl ended.
+    func error(_ code: Int32) -> TransportError {
+        guard history.wasRefused else {
+            return CurlError.map(code, String(cString: errorText), isSent: history.isSent, wasSentBefore: history.wasSentBefore)
+        }
+        var error = TransportError(.connectionLost, "the connection was lost before a response")
+        if head.isComplete { error = TransportError(.truncated, "the server rejected the request while the body was being sent") }
+        error.isFinal = head.isComplete
+        error.isUnsent = history.isUnsent
+        return error
+    }
+
+    /// Sets the outcome. libcurl has ended the transfer; the decoder may still hold bytes of the body.
+    func end(_ code: Int32) {
+        if code == 0, isSecure, head.isHTTP1, let descriptor = ends.flatMap(loop.connections.descriptor) {
+            loop.connections.secure(descriptor)
+        }
+        do {
+            if let failure { throw failure }
+            if history.wasRefused || code != 0 { throw error(code) }
+            guard head.isComplete else {
+                throw TransportError(.connectionLost, "the connection was closed inside the response's header")
+            }
+            outcome = .success(())
+        } catch {
+            outcome = .failure(error)
+            reportConnection()
+        }
+    }
+
+    /// True if the transfer has ended and the mailbox has had room for all of its events.
+    var isDelivered: Bool { outcome != nil && (failure != nil || decoder?.hasRest != true) }
+
+    /// Ends the exchange.
+    func finish() {
+        do {
+            if case .success? = outcome {
+                try decoder?.finish()
+                if !head.trailers.isEmpty { batch.add(.trailers(head.trailers)) }
+            }
+        } catch {
+            outcome = .failure(error)
+        }
+        exchange.mailbox.put(batch, end: outcome)
+        batch = EventBatch()
+    }
+
+    /// Has libcurl close the connection at the end of the transfer.
+    func forbidReuse() {
+        isAltered = true
+        ness_curl_set_long(easy, CurlOption.forbidsReuse, 1)
+    }
+
+    /// The shape for whose next transfer the handle can be used. `nil` if none can.
+    var shapeToKeep: CurlTemplate.Shape? {
+        if case .success? = outcome, !isAltered { exchange.shape } else { nil }
+    }
+
+    /// Sets the outcome of a transfer that cannot reach a connection.
+    func fail(_ reason: String) {
+        // An earlier connection may have carried the request.
+        var error = TransportError(history.isUnsent ? .cannotConnect : .connectionLost, reason)
+        error.isUnsent = history.isUnsent
+        outcome = .failure(error)
+    }
+
+    /// Releases the request's body and the connection. No callback of libcurl runs afterwards.
+    func release() {
+        reader = nil
+        leaveConnection()
+    }
+}
+#endif
