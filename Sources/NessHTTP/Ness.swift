@@ -89,14 +89,14 @@ public final class Ness: Sendable {
         authenticates = true
         original = nil
         settings = Settings(configuration)
-        let environment = RequestPreparation(
+        let preparation = RequestPreparation(
             hooks: { [settings] in
                 let (manager, delegate) = settings.state.withLock { ($0.manager, $0.delegate) }
                 guard let manager, let delegate else { return nil }
                 return delegate.hooks(for: manager)
             })
         pipeline = Pipeline(
-            PipelineConfiguration(configuration), clock: pipelineClock, environment: environment, running: running, waiting: waiting,
+            PipelineConfiguration(configuration), clock: pipelineClock, preparation: preparation, running: running, waiting: waiting,
             manager: { [settings] in settings.state.withLock { $0.manager } },
             duplicatedHandler: { [settings] in settings.state.withLock { $0.duplicatedHandler } })
         settings.state.withLock { $0.manager = self }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The key of stored responses: the target, and the user on whose behalf the request is sent (ruling C28). Memory is searched by their
+/// The key of stored responses: the target, and the user on whose behalf the request is sent. Memory is searched by their
 /// text. In a folder the key has their digests, because they may be secret.
 struct CacheKey: Sendable, Hashable {
     /// The URL in its normal form, or its digest.

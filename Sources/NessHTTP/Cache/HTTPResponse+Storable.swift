@@ -3,8 +3,8 @@ extension HTTPResponse {
     ///
     /// Ness is stricter than the RFC. It stores decoded content only, because the next request may not know the coding. Without an explicit
     /// lifetime or `no-cache` it does not store JSON unless `validatesJSON` is true, because most APIs that send neither do not expect
-    /// caching. Nor does it store errors, or other responses to requests with a credential. Most failures are stored only for the time that the server names: see `isKept` for those
-    /// that may also be validated.
+    /// caching. Nor does it store errors, or other responses to requests with a credential. Most failures are stored only for the time that
+    /// the server names: see `isKept` for those that may also be validated.
     func isStorable(for request: HTTPRequest, validatingJSON validatesJSON: Bool) -> Bool {
         let control = CacheControl(headers)
         guard isKept || hasStorableStatus, !mayBeCut(request), ContentCoding.codings(in: headers).isEmpty else { return false }

@@ -78,5 +78,5 @@ final class Throttle: Sendable {
     }
 }
 
-/// A request option that indicates whether the request skips the throttle and the host's queue.
+/// A request option that indicates whether the request skips the throttle and both queues.
 enum BypassesThrottle: RequestOptionKey { static let defaultValue = false }

@@ -17,7 +17,6 @@ final class Observation: Sendable {
         /// The time at which the current attempt was ready to be sent; `nil` once its first exchange has started.
         var readyAt: Duration?
         var exchangeAt: Duration?
-        var hasHead = false
         /// The number of body bytes that the exchange had sent at its last report.
         var sentBytes: Int64 = 0
         /// The number of body bytes at the last report: those of the exchange, or for a download those of the whole file.
@@ -146,14 +145,13 @@ final class Observation: Sendable {
             guard let request = state.withLock({ $0.sent }) else { return }
             let response = HTTPResponse(statusCode: head.statusCode, headers: head.headers, request: request)
             notify { $0.requestDidReceiveInterim(response, to: request) }
-        case .head: break
-        case .received(let bytes, _): receive(bytes, at: now)
+        case .head: receiveHead(at: now)
+        case .received(let bytes, _): receive(bytes)
         }
     }
 
     private func begin(at now: Duration) {
         let request = state.withLock { state in
-            state.hasHead = false
             state.metrics.timeToFirstByte = nil
             state.metrics.exchanges += 1
             state.sentBytes = 0
@@ -166,16 +164,19 @@ final class Observation: Sendable {
         if let request { notify { $0.requestDidBeginExchange(request) } }
     }
 
-    private func receive(_ bytes: Int64, at now: Duration) {
-        let request: HTTPRequest? = state.withLock { state in
-            if let before = state.receivedBytes { state.metrics.bytesReceived += max(0, bytes - before) }
-            state.receivedBytes = bytes
-            guard !state.hasHead else { return nil }
-            state.hasHead = true
+    private func receiveHead(at now: Duration) {
+        let request = state.withLock { state in
             state.metrics.timeToFirstByte = state.exchangeAt.map { now - $0 }
             return state.sent
         }
         if let request { notify { $0.requestDidReceiveHead(request) } }
+    }
+
+    private func receive(_ bytes: Int64) {
+        state.withLock { state in
+            if let before = state.receivedBytes { state.metrics.bytesReceived += max(0, bytes - before) }
+            state.receivedBytes = bytes
+        }
     }
 }
 

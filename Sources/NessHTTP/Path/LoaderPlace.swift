@@ -47,6 +47,6 @@ struct PlacedLoaders: Sendable {
     /// All loaders, outermost first.
     var all: [any HTTPLoader] { call + attempt + authenticated + exchange }
 
-    /// True if a loader stands above the sharing of exchanges.
+    /// True if a loader stands above the sharing of flights.
     var areAboveSharing: Bool { !call.isEmpty || !attempt.isEmpty || !authenticated.isEmpty }
 }

@@ -15,7 +15,7 @@ final class Pipeline: Sendable {
     let ledger: RetryLedger
     /// The manager's retry policy, for requests that set none.
     let retryControl: (any RetryControl)?
-    let environment: RequestPreparation
+    let preparation: RequestPreparation
     /// Returns the manager, for authentications that send requests with it; `nil` if it has been released.
     let manager: @Sendable () -> (any AnyObject & Sendable)?
     let jar: CookieJar?
@@ -33,20 +33,20 @@ final class Pipeline: Sendable {
     /// - Parameters:
     ///   - configuration: The manager's configuration.
     ///   - clock: The clock of every wait and timeout.
-    ///   - environment: Adds the manager's common settings to each request.
+    ///   - preparation: Adds the manager's common settings to each request.
     ///   - running: The registry of the requests in flight.
     ///   - waiting: The numbers of waiting requests.
     ///   - manager: Returns the manager; `nil` if it has been released.
     ///   - duplicatedHandler: Returns the manager's current handler.
     init(
-        _ configuration: PipelineConfiguration, clock: PipelineClock, environment: RequestPreparation, running: RunningRequests,
+        _ configuration: PipelineConfiguration, clock: PipelineClock, preparation: RequestPreparation, running: RunningRequests,
         waiting: WaitingRequests, manager: @escaping @Sendable () -> (any AnyObject & Sendable)?,
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
         self.clock = clock
         self.running = running
         self.waiting = waiting
-        self.environment = environment
+        self.preparation = preparation
         self.manager = manager
         loaders = configuration.loaders
         ledger = RetryLedger(configuration.retryBudget, clock)

@@ -1,4 +1,4 @@
-/// The result of a call that runs in the task that awaits it: no promise and no further task is made.
+/// The result of a call that runs in the task that awaits it: no promise is made, and no task but that of a flight that others may join.
 ///
 /// Canceling the task drops the call, and so do its deadline, a reset and `dropAllRequests()`. `Call.end(with:)` ends the wait that the
 /// call is in, so the task continues immediately. It may therefore await no code of the application, which could ignore the end:

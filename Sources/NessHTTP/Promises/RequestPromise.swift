@@ -29,7 +29,8 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         }
         switch outcome {
         case .success where call.isDropped: return .dropped
-        case .success: return call.response.map(RequestStatus.completed) ?? .idle
+        // The reader of a stream may have failed since the promise got its value.
+        case .success: return call.failure.map(RequestStatus.error) ?? call.response.map(RequestStatus.completed) ?? .idle
         case .failure(let error): return call.isDropped || (error as? NessError)?.kind == .dropped ? .dropped : .error(error)
         }
     }

@@ -16,7 +16,7 @@ package protocol ExchangeControl: AnyObject, Sendable {
     /// Ends the use of a connection: it is closed or idle.
     func releaseSlot()
 
-    /// Notes that the request waits for a network. Until bytes move, it needs no slot of the host, and its idle timer stands still.
+    /// Notes that the request waits for a network. From then on it needs no slot of the host; until bytes move, its idle timer stands still.
     func waitsForNetwork()
 
     /// Notes that bytes have moved of which no event tells yet, such as lines of an incomplete header.

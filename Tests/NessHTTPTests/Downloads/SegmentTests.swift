@@ -33,6 +33,20 @@ import Testing
         }
     }
 
+    @Test("each segment is an exchange, for metrics and observers")
+    func exchanges() async throws {
+        let server = FileServer(content: Self.content), collector = MetricsTests.Collector(), recorder = ObserverTests.Recorder()
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } configure: {
+            $0.observers = [recorder, collector]
+        } _: { rig in
+            _ = try await rig.start(segments: 4).value
+            #expect(collector.log.entries.last?.exchanges == 5 && collector.log.entries.last?.attempts == 1)
+            #expect(recorder.events.count { $0 == "exchange" } == 5 && recorder.events.count { $0 == "head" } == 5)
+        }
+    }
+
     @Test("the host's limit applies to segments")
     func hostLimit() async throws {
         let server = FileServer(content: Self.content), tally = Tally()

@@ -30,6 +30,18 @@ import Testing
         }
     }
 
+    @Test("a stream that fails after its head has the status of its error")
+    func failureAfterHead() async throws {
+        try await withServer({ _ in .script([.send(Self.head), Self.chunk("x\n"), .close]) }) { _, ness in
+            let promise = ness.httpRequest(withUrl: "x").streamRequest()
+            let error = await #expect(throws: NessError.self) {
+                for try await _ in promise.lines {}
+            }
+            #expect(error?.kind == .truncated)
+            #expect(promise.status.text == "error" && promise.response == nil)
+        }
+    }
+
     @Test("a stream whose reader leaves early has succeeded, for observers and logs")
     func leavingIsAnEnd() async throws {
         let lines = Log<String>(), recorder = ObserverTests.Recorder()

@@ -127,7 +127,7 @@ extension FailedAttempt {
             let mayRepeat = context.options.sink?.isRestartable != false && request.body?.isSpent != true
             if !mayRepeat || call.facts.isFinal || failure?.context.isFinal == true { return nil }
             // The authentication has handled the 401, or has given up on it.
-            if failure?.kind == .validation, response?.statusCode == 401, call.facts.isAuthenticated { return nil }
+            if failure?.kind == .validation, response?.statusCode == 401, call.facts.hasAuthentication { return nil }
             self.init(
                 request: request, response: response, error: error, number: context.attempt, elapsed: call.clock.elapsed() - start,
                 mayHaveReachedServer: call.mayHaveActed || failure?.mayHaveReachedServer ?? true)

@@ -20,8 +20,9 @@ extension Pipeline {
         var context = context
         while true {
             let outcome: Result<HTTPResponse, any Error>
+            context.call.beginAttempt()
             do {
-                outcome = .success(try await attempt(environment.prepared(request, in: context), context, from: .loaders))
+                outcome = .success(try await attempt(preparation.prepared(request, in: context), context, from: .loaders))
             } catch {
                 outcome = .failure(error)
             }

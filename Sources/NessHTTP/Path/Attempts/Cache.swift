@@ -4,7 +4,7 @@ import NessPromise
 
 /// Serves requests from the cache where RFC 9111 allows a private cache to do so, and stores responses: see `HTTPCache`.
 ///
-/// It is below authentication, so that it knows the credential, and above the sharing of exchanges, so that its own requests are shared.
+/// It is below authentication, so that it knows the credential, and above the sharing of flights, so that its own requests are shared.
 final class Cache: Sendable {
     private let cache: HTTPCache
     private let clock: PipelineClock

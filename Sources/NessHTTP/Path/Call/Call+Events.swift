@@ -87,7 +87,6 @@ extension Call {
         switch event {
         case .began:
             state.counts.attempts = attempt
-            state.attempt.isFinal = false
             (state.counts.sent, state.counts.toSend) = (0, nil)
             // A download resumes its partial file, so the received bytes also count for the next attempt.
             if kind != .download { (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (0, nil, false) }

@@ -6,7 +6,8 @@ import NessPromise
 ///
 /// There is one object a call, made when the request starts, and it covers all attempts. `end(with:)` is the only way in which a call
 /// ends: a drop, the deadline, a reset, the error of a listener and the outcome of the attempts all come through it. There the promise
-/// settles and the observers get the one end. Only the reader of a stream has another, `endReading(with:isDrop:)`. Nothing waits for the call's task, so a loader that ignores cancellation delays nobody.
+/// settles and the observers get the one end. Only the reader of a stream has another, `endReading(with:isDrop:)`. Nothing waits for the
+/// call's task, so a loader that ignores cancellation delays nobody.
 ///
 /// The call is internal: loaders and observers see only `HTTPRequest`.
 final class Call: Sendable {
@@ -98,7 +99,7 @@ final class Call: Sendable {
         startDeadline(after: deadline)
     }
 
-    /// The task that makes the attempts; `nil` before the start, and after the end.
+    /// The task that makes the attempts; `nil` before the start, after the end, and for a call that is awaited.
     var task: Task<Void, Never>? { state.withLock { $0.active?.task } }
 
     // MARK: the end
@@ -119,9 +120,8 @@ final class Call: Sendable {
         if case .owner(let owner) = result, case .success(let response) = outcome {
             do { settle = try owner.settlement(by: response) } catch { outcome = .failure(explainFinally(error)) }
         }
-        let response = try? outcome.get()
         let isStream = options.kind == .stream
-        guard let ended = state.withLock({ $0.end(with: response, isDrop: isDrop, isStream: isStream) }) else { return }
+        guard let ended = state.withLock({ $0.end(with: outcome, isDrop: isDrop, isStream: isStream) }) else { return }
         finish(ended, outcome, isDrop: isDrop, settle)
     }
 
@@ -159,6 +159,9 @@ final class Call: Sendable {
     /// The response that the call ended with; for a stream, the response whose body is being read.
     var response: HTTPResponse? { state.withLock { $0.response } }
 
+    /// The error that the call ended with.
+    var failure: (any Error)? { state.withLock { $0.failure } }
+
     /// Settles the promise with a response whose body is still to be read. The call continues without the promise.
     func settle(withHead response: HTTPResponse) {
         guard let owner = state.withLock({ $0.settle(withHead: response) }) else { return }
@@ -172,7 +175,7 @@ final class Call: Sendable {
     func endReading(with error: (any Error)?, isDrop: Bool = false) {
         let error = error.map { explainFinally($0) }
         func outcome(_ response: HTTPResponse) -> Result<HTTPResponse, any Error> { error.map { .failure($0) } ?? .success(response) }
-        switch state.withLock({ $0.endReading(hasFailed: error != nil, isDrop: isDrop) }) {
+        switch state.withLock({ $0.endReading(with: error, isDrop: isDrop) }) {
         case .call(let ended, let response): finish(ended, outcome(response), isDrop: isDrop)
         case .observers(let response): observation?.end(request, outcome(response), attempts: attempts, isDrop: isDrop)
         case nil: break
@@ -198,29 +201,32 @@ final class Call: Sendable {
     // MARK: the attempts
 
     /// The facts that the attempts have found out.
-    var facts: AttemptFacts { state.withLock { $0.attempt } }
+    var facts: AttemptFacts { state.withLock { $0.facts } }
 
     /// True if a server may have acted on the request in some attempt, even if the last attempt failed before it reached a server.
     var mayHaveActed: Bool { facts.firstAction != nil }
 
     /// Notes that a server may have acted on the request in an attempt.
-    func noteAction(inAttempt number: Int) { state.withLock { $0.attempt.firstAction = $0.attempt.firstAction ?? number } }
+    func noteAction(inAttempt number: Int) { state.withLock { $0.facts.firstAction = $0.facts.firstAction ?? number } }
 
     /// Notes that the server said that it has not processed the request of an attempt.
-    func noteRefusal(inAttempt number: Int) { state.withLock { if $0.attempt.firstAction == number { $0.attempt.firstAction = nil } } }
+    func noteRefusal(inAttempt number: Int) { state.withLock { if $0.facts.firstAction == number { $0.facts.firstAction = nil } } }
 
-    /// Keeps retry policies from deciding about the outcome of the last attempt.
-    func makeFinal() { state.withLock { $0.attempt.isFinal = true } }
+    /// A new attempt starts: retry policies may decide about its outcome.
+    func beginAttempt() { state.withLock { $0.facts.isFinal = false } }
+
+    /// Keeps retry policies from deciding about the outcome of the current attempt.
+    func makeFinal() { state.withLock { $0.facts.isFinal = true } }
 
     /// Notes that an `Authentication` handles a 401 of this request.
-    func markAuthenticated() { state.withLock { $0.attempt.isAuthenticated = true } }
+    func markAuthenticated() { state.withLock { $0.facts.hasAuthentication = true } }
 
     /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share one of each.
     /// - Returns: True if the renewal was still unused.
-    func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.attempt.renewals.consume(after: statusCode) } }
+    func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.facts.renewals.consume(after: statusCode) } }
 
     /// Makes the renewals available again, because a credential may expire while a download is paused.
-    func restoreRenewals() { state.withLock { $0.attempt.renewals = CredentialRenewals() } }
+    func restoreRenewals() { state.withLock { $0.facts.renewals = CredentialRenewals() } }
 }
 
 extension Call {

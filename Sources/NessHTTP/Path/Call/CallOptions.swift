@@ -67,7 +67,7 @@ struct RequestListeners: Sendable {
 final class RequestOverrides: Sendable {
     let loaders: PlacedLoaders
     let observers: [any RequestObserver]
-    /// The transport in place of the manager's; `nil` for none. Such a request shares no exchange with others.
+    /// The transport in place of the manager's; `nil` for none. Such a request shares no flight with others.
     let transport: (any Transport)?
 
     private init(_ loaders: PlacedLoaders, _ observers: [any RequestObserver], _ transport: (any Transport)?) {

@@ -8,14 +8,14 @@ struct CallState: Sendable {
         case active
         /// The body of a stream has arrived, and its reader has not ended.
         case unread(HTTPResponse)
-        /// Ended with a response, or with an error.
-        case ended(HTTPResponse?, isDrop: Bool)
+        /// Ended with a response or an error; for a stream whose promise has settled, with the reader's.
+        case ended(Result<HTTPResponse, any Error>, isDrop: Bool)
     }
 
     /// The references that a call holds until its end.
     struct Active: Sendable {
         fileprivate(set) var result = PendingResult.none
-        /// The task that makes the attempts; `nil` before the start.
+        /// The task that makes the attempts; `nil` before the start, and for a call that is awaited.
         fileprivate(set) var task: Task<Void, Never>?
         fileprivate(set) var wait = Wait.none
         fileprivate(set) var deadline = Deadline.none
@@ -63,7 +63,8 @@ struct CallState: Sendable {
     private(set) var active: Active? = Active()
     private(set) var pauses = Pauses.none
     var counts = CallCounts()
-    var attempt = AttemptFacts()
+    /// The facts that the attempts have found out.
+    var facts = AttemptFacts()
 
     /// The pauses so far.
     enum Pauses: Sendable {
@@ -90,8 +91,14 @@ struct CallState: Sendable {
         switch phase {
         case .active: if case .reader(let response) = active?.result { response } else { nil }
         case .unread(let response): response
-        case .ended(let response, _): response
+        case .ended(let outcome, _): try? outcome.get()
         }
+    }
+
+    /// The error that the call ended with.
+    var failure: (any Error)? {
+        if case .ended(.failure(let error), _) = phase { return error }
+        return nil
     }
 
     /// True if the request has succeeded; `nil` until it has ended.
@@ -129,18 +136,18 @@ struct CallState: Sendable {
 
     /// The call ends. Only the first end counts.
     /// - Parameters:
-    ///   - response: The response; `nil` for an error.
+    ///   - outcome: The response or the error.
     ///   - isDrop: True if the promise was dropped, or the stream by its reader.
     ///   - isStream: True if the body of a response is read after the end.
-    mutating func end(with response: HTTPResponse?, isDrop: Bool, isStream: Bool) -> End? {
+    mutating func end(with outcome: Result<HTTPResponse, any Error>, isDrop: Bool, isStream: Bool) -> End? {
         guard let held = active else { return nil }
         active = nil
-        counts.end(with: response)
+        counts.end(with: try? outcome.get())
         var task = held.task
         if case .flight(let member) = held.wait, member.isRunner { task = nil }
         // The body of an error, which was collected before the promise settles, is yet to be read as well.
-        guard let response, isStream, held.result.hasReader else {
-            phase = .ended(response, isDrop: isDrop)
+        guard case .success(let response) = outcome, isStream, held.result.hasReader else {
+            phase = .ended(outcome, isDrop: isDrop)
             return End(held: held, task: task, tellsObservers: true)
         }
         phase = .unread(response)
@@ -156,15 +163,16 @@ struct CallState: Sendable {
     }
 
     /// The reader of a stream has read enough, failed, or was dropped. Only its first end counts.
-    mutating func endReading(hasFailed: Bool, isDrop: Bool) -> ReaderEnd? {
+    mutating func endReading(with error: (any Error)?, isDrop: Bool) -> ReaderEnd? {
+        func outcome(_ response: HTTPResponse) -> Result<HTTPResponse, any Error> { error.map { .failure($0) } ?? .success(response) }
         switch phase {
         case .active:
             guard case .reader(let response) = active?.result,
-                let end = end(with: hasFailed ? nil : response, isDrop: isDrop, isStream: false)
+                let end = end(with: outcome(response), isDrop: isDrop, isStream: false)
             else { return nil }
             return .call(end, response)
         case .unread(let response):
-            phase = .ended(response, isDrop: isDrop)
+            phase = .ended(outcome(response), isDrop: isDrop)
             return .observers(response)
         case .ended: return nil
         }
@@ -308,7 +316,7 @@ struct AttemptFacts: Sendable {
     /// True if no retry policy may decide about the outcome of the last attempt.
     var isFinal = false
     /// True if an `Authentication` handles a 401 of this request.
-    var isAuthenticated = false
+    var hasAuthentication = false
     /// The credential renewals: one after a 401, and one after a 403.
     var renewals = CredentialRenewals()
     /// The first attempt in which a server may have acted on the request; `nil` for none.

@@ -254,7 +254,7 @@ final class DownloadRun: Sendable {
         do {
             response = try await file.during { [request] in try await send(request, sink) }
         } catch let error as NessError {
-            // The flight was ended for a reason after which the download can continue.
+            // The exchange was ended for a reason after which the download can continue.
             switch error.underlying {
             case let mismatch as RangeMismatch: throw mismatch
             case let mismatch as FileMismatch: throw failure(mismatch, sink.mismatched)

@@ -109,7 +109,7 @@ final class PartialFileClaims: Sendable {
                 state.keep(path, claim)
                 return nil
             }
-            // Equal downloads share an exchange. A download that starts while the other one is being canceled starts its own exchange.
+            // Equal downloads share a flight. A download that starts while the other one is being canceled starts its own flight.
             let isSame = claim.hasSameSource(as: holder.source)
             guard isSame || holder.isEnding else { throw Self.busyFailure }
             if !isSame { state.busy[path]?.isMixed = true }

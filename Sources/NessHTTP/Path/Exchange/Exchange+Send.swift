@@ -85,7 +85,7 @@ extension Pipeline {
             try exchange.beginApplicationCode()
             return try await sendAsWork(request, exchange)
         }
-        // After the timeout of a range the download continues: it closes its file, and may fetch the range again.
+        // After the timeout of a range the download still has to close its file.
         return try await AbandonableWork.run(stoppedBy: exchange.onStop) { [self] in
             guard exchange.occupySlot() else { throw CancellationError() }
             defer { exchange.releaseSlot() }

@@ -20,7 +20,7 @@ struct ExchangeState: Sendable {
         /// `nil` while nothing runs that could be ended.
         var end: End?
         /// True while code of the application runs, which may ignore that it is ended.
-        var isApplicationCode = false
+        var abandonsFlight = false
     }
 
     /// The effects of a stop.
@@ -71,7 +71,7 @@ struct ExchangeState: Sendable {
     /// - Returns: The closure that is no longer needed, to be released outside the lock.
     mutating func beginAgain(at now: Duration) -> End? {
         guard case .running(let running) = phase else { return nil }
-        phase = .running(Running(isApplicationCode: running.isApplicationCode))
+        phase = .running(Running(abandonsFlight: running.abandonsFlight))
         idleness.begin(at: now)
         return running.end
     }
@@ -79,7 +79,7 @@ struct ExchangeState: Sendable {
     /// Code of the application starts.
     mutating func beginApplicationCode() throws {
         try check()
-        if case .running(let running) = phase { phase = .running(Running(end: running.end, isApplicationCode: true)) }
+        if case .running(let running) = phase { phase = .running(Running(end: running.end, abandonsFlight: true)) }
     }
 
     /// A closure can end what runs from now on. The first closure stays.
@@ -87,7 +87,7 @@ struct ExchangeState: Sendable {
     mutating func becomeStoppable(by end: @escaping End) -> (any Error)? {
         switch phase {
         case .running(let running):
-            if running.end == nil { phase = .running(Running(end: end, isApplicationCode: running.isApplicationCode)) }
+            if running.end == nil { phase = .running(Running(end: end, abandonsFlight: running.abandonsFlight)) }
             return nil
         case .stopped(let error): return error
         case .queued, .finished: return nil
@@ -103,7 +103,7 @@ struct ExchangeState: Sendable {
             return Stop(end: { _ in waiter.cancel() }, abandonsFlight: false)
         case .running(let running):
             phase = .stopped(error)
-            return Stop(end: running.end, abandonsFlight: running.isApplicationCode)
+            return Stop(end: running.end, abandonsFlight: running.abandonsFlight)
         case .stopped, .finished: return nil
         }
     }

@@ -138,7 +138,7 @@ final class Wire: Sendable {
         case let error as ReceiverFellBehind:
             context.error(.fileSystem, error.description, response: response, underlying: error)
         case is any ExchangeInterruption:
-            context.error(.malformedResponse, "the flight was abandoned: \(error)", response: response, underlying: error)
+            context.error(.malformedResponse, "the exchange was abandoned: \(error)", response: response, underlying: error)
         default: error
         }
     }

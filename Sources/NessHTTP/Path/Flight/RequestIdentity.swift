@@ -11,7 +11,7 @@ final class RequestIdentity: Hashable, Sendable {
     }
 
     /// The hash of what distinguishes most requests: a server's requests for many users differ in their header fields alone. Computed once,
-    /// because the table of exchanges needs it several times.
+    /// because the table of flights needs it several times.
     private let hash: Int
     private let kind: RequestKind
     private let method: HTTPMethod

@@ -62,13 +62,15 @@ import Testing
         let task = Task {}, delay = Task<Void, any Error> {}
         func end(_ name: String, _ response: HTTPResponse?, isDrop: Bool = false) -> Event {
             Event(name: name) { model in
-                model.take(model.state.end(with: response, isDrop: isDrop, isStream: model.isStream))
+                model.take(
+                    model.state.end(
+                        with: response.map { .success($0) } ?? .failure(CancellationError()), isDrop: isDrop, isStream: model.isStream))
                 return true
             }
         }
-        func endReading(_ name: String, hasFailed: Bool, isDrop: Bool) -> Event {
+        func endReading(_ name: String, _ error: (any Error)?, isDrop: Bool) -> Event {
             Event(name: name) { model in
-                switch model.state.endReading(hasFailed: hasFailed, isDrop: isDrop) {
+                switch model.state.endReading(with: error, isDrop: isDrop) {
                 case .call(let end, _): model.take(end)
                 case .observers: model.told += 1
                 case nil: break
@@ -159,7 +161,7 @@ import Testing
             Event(name: "the deadline passes") { model in
                 guard let fired = model.timers.first, model.startedTimers < 6 else { return false }
                 guard model.state.passDeadline() != nil else {
-                    model.take(model.state.end(with: nil, isDrop: false, isStream: model.isStream))
+                    model.take(model.state.end(with: .failure(CancellationError()), isDrop: false, isStream: model.isStream))
                     return true
                 }
                 model.timers.remove(fired)
@@ -168,9 +170,9 @@ import Testing
                 return true
             },
             end("response", response), end("error", nil), end("drop", nil, isDrop: true),
-            endReading("the reader has read all", hasFailed: false, isDrop: false),
-            endReading("the reader fails", hasFailed: true, isDrop: false),
-            endReading("the reader is dropped", hasFailed: true, isDrop: true),
+            endReading("the reader has read all", nil, isDrop: false),
+            endReading("the reader fails", CancellationError(), isDrop: false),
+            endReading("the reader is dropped", CancellationError(), isDrop: true),
         ]
     }
 

@@ -31,7 +31,7 @@ final class JarCookies: Sendable {
 }
 
 extension CookieJar {
-    /// Adds the jar's cookies to a request. This happens above the cache and the sharing of exchanges, because they must not give one user
+    /// Adds the jar's cookies to a request. This happens above the cache and the sharing of flights, because they must not give one user
     /// another user's response.
     @inline(never)
     func add(to request: inout HTTPRequest, in context: inout CallContext) {
