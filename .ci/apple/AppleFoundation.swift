@@ -107,7 +107,11 @@ public class URLSession: NSObject, @unchecked Sendable {
     public enum AuthChallengeDisposition: Int, Sendable {
         case useCredential, performDefaultHandling, cancelAuthenticationChallenge, rejectProtectionSpace
     }
+    public class var shared: URLSession { fatalError() }
     public init(configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?, delegateQueue: OperationQueue?) {}
+    public func data(for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil) async throws -> (Data, URLResponse) {
+        fatalError()
+    }
     public func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
     public func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask { fatalError() }
     public func finishTasksAndInvalidate() {}

@@ -51,6 +51,9 @@ func listSlower(_ questions: [Question]) -> String {
     }.joined(separator: "\n")
 }
 
+/// The last cell of a target that was missed.
+let isMissed = "MISSED"
+
 /// Compares the figures with the targets of a file. Its lines have the form "question | contender | at most or at least | limit | other".
 /// The limit applies to the figure as a multiple of the other contender's, or to the figure itself if the other is empty.
 func targetRows(_ path: String, _ questions: [Question]) throws -> [[String]] {
@@ -66,6 +69,6 @@ func targetRows(_ path: String, _ questions: [Question]) throws -> [[String]] {
         let value = own.value / (other?.value ?? 1)
         let isMet = parts[2] == "at most" ? value <= limit : value >= limit
         let work = "\(own.contender): \(own.question), \(other.map { "× \($0.contender)" } ?? own.unit)"
-        return [work, "\(parts[2]) \(figure(limit))", figure(value), isMet ? "met" : "MISSED"]
+        return [work, "\(parts[2]) \(figure(limit))", figure(value), isMet ? "met" : isMissed]
     }
 }

@@ -22,6 +22,7 @@ try FileManager.default.createDirectory(at: plots, withIntermediateDirectories: 
 
 var sections: [String] = []
 for question in questions {
+    let note = notes[question.title].map { $0 + "\n\n" } ?? ""
     let header = ["", question.unit, "spread", "× \(question.reference.contender)"]
     let rows = question.contenders.map {
         [$0.contender, figure($0.value), $0.spread, figure($0.value / question.reference.value)]
@@ -31,8 +32,9 @@ for question in questions {
         try Data(barChart(question).utf8).write(to: plots.appendingPathComponent(question.fileName))
         sections.append("![\(question.heading)](Plots/\(question.fileName))\n\n")
     }
-    sections.append(table(header, rows) + "\n\n")
+    sections.append(table(header, rows) + "\n\n" + note)
 }
+let missed = try targetRows(CommandLine.arguments[3], questions).filter { $0.last == isMissed }
 let sharing = table(
     ["policy", "callers", "served", "ms", "requests", "bytes"],
     sharings.map { [$0.handler, "\($0.callers)", "\($0.answered)", figure($0.milliseconds), "\($0.requests)", "\($0.bytes)"] })
@@ -41,6 +43,8 @@ let page = """
     # Results
 
     `Benchmarks/run` generates this page.
+
+    \(summary(questions))
 
     \(machine)
 
@@ -57,7 +61,9 @@ let page = """
     - "served" is the number of callers that received the response. With `keepFirstCompletion`, `keepLatestCompletion` and
       `dropPreviousRequest`, the other callers fail with `NessError.duplicate`.
     - "bytes" is what the server received and sent, including header fields.
-    - `requestAllSeparately` shares nothing. A manager without a handler behaves as with `keepAllCompletion`.
+    - `requestAllSeparately` shares nothing. A manager without a handler behaves as with `keepAllCompletion` for GET, HEAD and OPTIONS.
+    - With `dropPreviousRequest`, each caller drops the request of the one before. "requests" counts those that reached the server first, and
+      a dropped request usually does not.
 
     ![Time until all callers are served](Plots/coalescing.svg)
 
@@ -66,6 +72,10 @@ let page = """
     ## Where Ness is slower, and why
 
     \(listSlower(questions))
+    ## Targets that this run missed
+
+    \(missed.isEmpty ? "None." : table(["target", "limit", "value"], missed.map { Array($0.dropLast()) }))
+
     """
 try Data(page.utf8).write(to: folder.appendingPathComponent("RESULTS.md"))
 try Data(sharingPlot(sharings).utf8).write(to: plots.appendingPathComponent("coalescing.svg"))

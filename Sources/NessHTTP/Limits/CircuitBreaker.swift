@@ -4,13 +4,13 @@ import NessLock
 /// The limits of a circuit breaker, which stops sending requests to a host that keeps failing.
 public struct CircuitBreakerLimit: Sendable, Hashable {
     /// The fraction of requests in a window that opens the breaker if they fail: 0.5 is half of them.
-    package var failureRatio: Double
+    public var failureRatio: Double
     /// The number of requests in a window below which the breaker never opens.
-    package var minimumRequests: Int
+    public var minimumRequests: Int
     /// The length of a window. Each window counts from zero.
-    package var window: Duration
+    public var window: Duration
     /// The time for which an open breaker sends nothing. After it, one request probes the host.
-    package var openDuration: Duration
+    public var openDuration: Duration
 
     /// Makes a limit.
     /// - Parameters:

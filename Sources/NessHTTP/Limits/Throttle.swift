@@ -12,11 +12,11 @@ public struct ThrottleLimit: Sendable, Hashable {
     }
 
     /// The average number of requests per second.
-    package var rate: Double
+    public var rate: Double
     /// The number of requests that may start together after a pause.
-    package var burst: Int
+    public var burst: Int
     /// The requests that share one bucket.
-    package var scope: Scope
+    public var scope: Scope
 
     /// Makes a limit.
     /// - Parameters:

@@ -3,11 +3,11 @@ import NessLock
 /// The limit of a manager's retries, as a fraction of its recent requests. It keeps retries from multiplying the load during an outage.
 public struct RetryBudget: Sendable, Hashable {
     /// The largest number of retries in a window, as a fraction of its requests: 0.2 is a fifth.
-    package var ratio: Double
+    public var ratio: Double
     /// The number of retries that a window allows however few requests it has.
-    package var minimum: Int
+    public var minimum: Int
     /// The length of the sliding window.
-    package var window: Duration
+    public var window: Duration
 
     /// Makes a budget.
     /// - Parameters:

@@ -127,4 +127,7 @@ public enum RetryControlDecision: Sendable, Hashable {
     case retry
     /// Retries after a wait, in seconds. Zero and less mean immediately.
     case retryAfter(TimeInterval)
+
+    /// Retries after a wait. Zero and less mean immediately.
+    public static func retry(after delay: Duration) -> RetryControlDecision { .retryAfter(delay.seconds) }
 }

@@ -84,6 +84,9 @@ public struct StreamResult: Sendable {
     public let message: HTTPResponse
     let reading: StreamReading
 
+    /// The head of the response, which iONess calls `message`.
+    public var response: HTTPResponse { message }
+
     /// The body in chunks, as they arrive: see `StreamPromise.chunks`.
     public var chunks: ResponseSequence<Data> { ResponseSequence(responseChunks) }
 

@@ -20,6 +20,13 @@ struct ThrottleTests {
         return promise
     }
 
+    @Test("the rules can be read") func rules() {
+        let throttle = ThrottleLimit(rate: 2, scope: .host), breaker = CircuitBreakerLimit(), budget = RetryBudget()
+        #expect(throttle.rate == 2 && throttle.burst == 1 && throttle.scope == .host)
+        #expect(breaker.failureRatio == 0.5 && breaker.minimumRequests == 20 && breaker.openDuration == .seconds(30))
+        #expect(budget.ratio == 0.2 && budget.minimum == 100 && budget.window == breaker.window)
+    }
+
     @Test("after a burst, requests start at the rate") func aBurstThenTheRate() async throws {
         let rig = rig(ThrottleLimit(rate: 4, burst: 3))
         for number in 0..<3 { _ = try await rig.ness.httpRequest(withUrl: "a\(number)").dataRequest().value }

@@ -15,11 +15,11 @@ import Testing
             let kind = (error as? NessError)?.kind.rawValue ?? "-"
             seen.add("\(request.url.path) \(response?.statusCode ?? 0) \(kind)")
             DispatchQueue(label: "later").async {
-                decide(response == nil ? .retry : response?.statusCode == 503 ? .retryAfter(7) : .noRetry)
+                decide(response == nil ? .retry : response?.statusCode == 503 ? .retry(after: .seconds(7)) : .noRetry)
             }
         }
         let result = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
-        #expect(result.message.statusCode == 500)
+        #expect(result.response.statusCode == 500)
         #expect(seen.entries == ["/x 0 connectionLost", "/x 503 -", "/x 500 -"])
         #expect(rig.clock.sleeps == [.seconds(7)])
     }
