@@ -155,6 +155,7 @@ public final class HTTPCache: Sendable {
     // MARK: for the pipeline
 
     /// Registers a fetch whose response may be stored. Returns the fetch's number.
+    @inline(never)
     func beginFetch(_ key: CacheKey) -> Int {
         state.withLock { state in
             state.nextFetch += 1
@@ -163,6 +164,7 @@ public final class HTTPCache: Sendable {
         }
     }
 
+    @inline(never)
     func endFetch(_ fetch: Int) { state.withLock { $0.fetches[fetch] = nil } }
 
     var hasFolder: Bool { folder != nil }

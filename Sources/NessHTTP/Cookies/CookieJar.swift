@@ -60,6 +60,7 @@ public final class CookieJar: Sendable {
     /// - Parameters:
     ///   - headers: The response's header fields.
     ///   - url: The URL of the response.
+    @inline(never)
     package func store(from headers: HTTPHeaders, url: URL) {
         let fields = headers.values(for: HeaderName.setCookie)
         if fields.isEmpty { return }

@@ -37,6 +37,7 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
 
     /// Occupies a slot.
     /// - Returns: The lane for `leave(_:)`; and the wait for the slot, or `nil` if one was free.
+    @inline(never)
     func enter(_ key: Key) -> (lane: Lane, waiter: Waiter?) {
         state.withLock { state in
             let lane = state.lane(key)
@@ -56,6 +57,7 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Gives a slot back. The task that has waited longest gets it.
+    @inline(never)
     func leave(_ lane: Lane) {
         while let next = state.withLock({ $0.passOn(lane) }) {
             // A task that was canceled at this moment did not get the slot.

@@ -51,13 +51,20 @@ extension Pipeline {
                 return try await current.withValue(circumstances) { try await method() }
             }
             return try await context.call.untilDeadline { try await current.withValue(circumstances) { try await method() } }
-        } catch let error as NessError {
-            var context = error.context
-            context.isAuthenticationFailure = true
-            throw NessError(error.kind, context)
+        } catch {
+            throw Self.markedAsAuthenticationFailure(error)
         }
     }
 
+    @inline(never)
+    private static func markedAsAuthenticationFailure(_ error: any Error) -> any Error {
+        guard let error = error as? NessError else { return error }
+        var context = error.context
+        context.isAuthenticationFailure = true
+        return NessError(error.kind, context)
+    }
+
+    @inline(never)
     private func circumstances(of call: Call, isRenewed: Bool) -> AuthenticationCircumstances {
         AuthenticationCircumstances(
             clock: clock, waiting: waiting, isRenewed: isRenewed, manager: manager,

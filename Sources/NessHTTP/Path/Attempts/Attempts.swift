@@ -77,13 +77,19 @@ extension Pipeline {
         if case .inherited = context.options.authentication { context.credentialScope = context.options.environment.baseURL }
         do {
             return try await sendRenewing(request, by: authentication, context)
-        } catch let error as NessError where error.isAuthenticationFailure && error.isTransient {
+        } catch {
             // Without a network there may be no credential, but the user may have a stored response.
-            guard let cache, let user = authentication.userIdentifier,
+            guard Self.isTransientAuthenticationFailure(error), let cache, let user = authentication.userIdentifier,
                 let stored = await cache.answer(toUser: user, request, in: context, self)
             else { throw error }
             return stored
         }
+    }
+
+    @inline(never)
+    private static func isTransientAuthenticationFailure(_ error: any Error) -> Bool {
+        guard let error = error as? NessError else { return false }
+        return error.isAuthenticationFailure && error.isTransient
     }
 
     /// Adds the credential. If the server rejects it and it can be renewed, the request is sent once more.

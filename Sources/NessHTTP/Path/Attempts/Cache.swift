@@ -31,38 +31,79 @@ final class Cache: Sendable {
         func key(_ request: HTTPRequest) -> CacheKey { CacheKey(request, over: pipeline.wire.route(to: request.url)) }
     }
 
+    /// A request that the server has to be asked for, and what is stored for it. An object, because a waiting function would have room for
+    /// all of it in its frame.
+    private final class Question: Sendable {
+        let request: HTTPRequest
+        let key: CacheKey
+        let wanted: CacheControl
+        let known: CacheMatch
+        let next: Next
+
+        init(_ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ known: CacheMatch, _ next: Next) {
+            (self.request, self.key, self.wanted, self.known, self.next) = (request, key, wanted, known, next)
+        }
+    }
+
+    /// What the memory knows of a request.
+    private enum Found {
+        case answer(HTTPResponse)
+        /// No response may be taken from the cache, or stored.
+        case uncached
+        case question(Question)
+    }
+
     @inline(never)
     func load(_ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async throws -> HTTPResponse {
         let next = Next(pipeline: pipeline, context: context)
         if !request.method.isSafe { return try await change(request, next) }
+        switch find(request, next) {
+        case .answer(let response): return response
+        case .uncached: return try await next(request)
+        case .question(let question): return try await ask(question)
+        }
+    }
+
+    // Here and below, what a hit in memory and a waiting request do not need has a frame of its own.
+    @inline(never)
+    private func find(_ request: HTTPRequest, _ next: Next) -> Found {
         let wanted = CacheControl(ofRequest: request.headers)
         guard request.isCacheable(in: next.context), !wanted.has("no-store") else {
-            return wanted.has("only-if-cached") ? nothingStored(request) : try await next(request)
+            return wanted.has("only-if-cached") ? .answer(nothingStored(request)) : .uncached
         }
         let key = next.key(request)
-        var known = cache.find(key, request)
-        if let answer = answer(known.response, request, key, wanted, next) { return answer }
-        let fetch = cache.beginFetch(key)
+        let question = Question(request, key, wanted, cache.find(key, request), next)
+        return answer(question).map { .answer($0) } ?? .question(question)
+    }
+
+    @inline(never)
+    private func ask(_ question: Question) async throws -> HTTPResponse {
+        let fetch = cache.beginFetch(question.key)
         defer { cache.endFetch(fetch) }
-        if known.response == nil, cache.hasFolder {
-            known = await cache.findOnDisk(key, request, fetch)
-            if let answer = answer(known.response, request, key, wanted, next) { return answer }
+        var question = question
+        if question.known.response == nil, cache.hasFolder {
+            question = await findOnDisk(question, fetch)
+            if let answer = answer(question) { return answer }
         }
-        if wanted.has("only-if-cached") { return nothingStored(request) }
-        let stored = known.response
+        if question.wanted.has("only-if-cached") { return nothingStored(question.request) }
         do {
             // The deadline is the call's, not that of a request that a loader made.
-            guard stored?.mayReplaceError(for: wanted, at: now) == true, !context.isLoaderMade else {
-                return try await get(request, key, known, wanted, fetch, next)
-            }
-            return try await context.call.untilDeadline { [self, known] in try await get(request, key, known, wanted, fetch, next) }
+            guard stale(question) != nil, !question.next.context.isLoaderMade else { return try await get(question, fetch) }
+            return try await question.next.context.call.untilDeadline { [self, question] in try await get(question, fetch) }
         } catch {
-            guard !Task.isCancelled, (error as? NessError)?.isTransient == true, let stale = stale(stored, request, wanted) else {
-                throw error
-            }
+            guard !Task.isCancelled, (error as? NessError)?.isTransient == true, let stale = stale(question) else { throw error }
             return stale
         }
     }
+
+    @inline(never)
+    private func findOnDisk(_ question: Question, _ fetch: Int) async -> Question {
+        let known = await cache.findOnDisk(question.key, question.request, fetch)
+        return Question(question.request, question.key, question.wanted, known, question.next)
+    }
+
+    @inline(never)
+    private func stale(_ question: Question) -> HTTPResponse? { stale(question.known.response, question.request, question.wanted) }
 
     /// Returns the result of a stored response that `stale-if-error` allows in place of an error.
     private func stale(_ stored: CachedResponse?, _ request: HTTPRequest, _ wanted: CacheControl) -> HTTPResponse? {
@@ -90,16 +131,13 @@ final class Cache: Sendable {
     }
 
     /// Returns the result of a stored response; `nil` if the request has to reach the server.
-    private func answer(
-        _ stored: CachedResponse?, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: Next
-    ) -> HTTPResponse? {
+    @inline(never)
+    private func answer(_ question: Question) -> HTTPResponse? {
         // A retry must not get the stored copy of the failure that caused it.
-        guard let stored, stored.statusCode < 400 || next.context.attempt == 1 else { return nil }
-        let now = now, use = stored.use(for: wanted, at: now)
-        guard use != .validate, let answer = stored.answer(to: request, at: now) else { return nil }
-        if use == .answerAndRevalidate, !wanted.has("only-if-cached") {
-            revalidate(stored, request.withoutConditions, key, wanted, next)
-        }
+        guard let stored = question.known.response, stored.statusCode < 400 || question.next.context.attempt == 1 else { return nil }
+        let now = now, use = stored.use(for: question.wanted, at: now)
+        guard use != .validate, let answer = stored.answer(to: question.request, at: now) else { return nil }
+        if use == .answerAndRevalidate, !question.wanted.has("only-if-cached") { revalidate(stored, question) }
         return answer
     }
 
@@ -118,27 +156,31 @@ final class Cache: Sendable {
     // MARK: asking
 
     /// Sends the request to the server, with the validators of a stored response if there is one, and stores the response.
-    private func get(
-        _ request: HTTPRequest, _ key: CacheKey, _ known: CacheMatch, _ wanted: CacheControl, _ fetch: Int, _ next: Next
-    ) async throws -> HTTPResponse {
+    @inline(never)
+    private func get(_ question: Question, _ fetch: Int) async throws -> HTTPResponse {
         var sent = now
-        let asked = known.condition(request)
-        var response = try await next(asked)
-        if response.statusCode == 304, asked.hasConditions, !request.hasConditions {
-            if isAnswer(response, to: key, next), let stored = known.confirmed(by: response),
-                let updated = stored.updated(by: response)
-            {
-                await keep(updated, request, key, sent: sent, fetch, next, over: stored)
+        let asked = question.known.condition(question.request)
+        var response = try await question.next(asked)
+        if response.statusCode == 304, asked.hasConditions, !question.request.hasConditions {
+            if let updated = updated(by: response, question) {
+                await keep(updated, question, sent: sent, fetch, confirmedBy: response)
                 return updated
             }
             // The 304 does not concern the stored response: the target of a redirect has its own entity tags.
             sent = now
-            response = try await next(request)
+            response = try await question.next(question.request)
         }
-        if [500, 502, 503, 504].contains(response.statusCode), let stale = stale(known.response, request, wanted) { return stale }
+        if [500, 502, 503, 504].contains(response.statusCode), let stale = stale(question) { return stale }
         // A response to the caller's own conditions or range may be a part or a 304. Only a 200 is complete.
-        if response.statusCode == 200 || !request.hasConditions { await keep(response, request, key, sent: sent, fetch, next) }
+        if response.statusCode == 200 || !question.request.hasConditions { await keep(response, question, sent: sent, fetch) }
         return response
+    }
+
+    /// Returns the stored response that a 304 confirms, with the new fields.
+    @inline(never)
+    private func updated(by response: HTTPResponse, _ question: Question) -> HTTPResponse? {
+        guard isAnswer(response, to: question.key, question.next) else { return nil }
+        return question.known.confirmed(by: response)?.updated(by: response)
     }
 
     /// True unless a redirect changed the method or the URL, or a redirect decision changed the credential.
@@ -147,29 +189,30 @@ final class Cache: Sendable {
     }
 
     /// Stores a response, or a stored one that a 304 confirmed. If it may not be stored, removes the older response that it replaces.
+    @inline(never)
     private func keep(
-        _ response: HTTPResponse, _ request: HTTPRequest, _ key: CacheKey, sent: Date, _ fetch: Int, _ next: Next,
-        over stored: CachedResponse? = nil
+        _ response: HTTPResponse, _ question: Question, sent: Date, _ fetch: Int, confirmedBy confirmation: HTTPResponse? = nil
     ) async {
-        guard isAnswer(response, to: key, next) else { return }
+        guard isAnswer(response, to: question.key, question.next) else { return }
+        let stored = confirmation.flatMap { question.known.confirmed(by: $0) }
         let entry = CachedResponse(
-            response, to: request, sent: sent, received: now, validatingJSON: cache.validatesJSON, checksum: stored?.checksum)
+            response, to: question.request, sent: sent, received: now, validatingJSON: cache.validatesJSON, checksum: stored?.checksum)
         if let entry {
-            let isSecret = response.headers.contains { request.secrets.containsHeader($0.name) }
+            let isSecret = response.headers.contains { question.request.secrets.containsHeader($0.name) }
             let isWritten = stored.map(entry.isWritten) ?? false
-            await cache.store(entry, key, fetch, isSecret: isSecret, isWritten: isWritten)
+            await cache.store(entry, question.key, fetch, isSecret: isSecret, isWritten: isWritten)
         } else if response.statusCode < 300 || [404, 410].contains(response.statusCode) {
-            await cache.remove(key)
+            await cache.remove(question.key)
         }
     }
 
     /// Gets a newer response in the background. Only one such fetch runs for each stored response. It is canceled like the request's own
     /// exchange, and by a reset.
-    private func revalidate(
-        _ stored: CachedResponse, _ request: HTTPRequest, _ key: CacheKey, _ wanted: CacheControl, _ next: Next
-    ) {
+    private func revalidate(_ stored: CachedResponse, _ question: Question) {
+        let key = question.key, next = question.next
         let name = [key.url, key.user, key.credential, ExactText(stored.variant)]
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
+        let request = question.request.withoutConditions
         // The background fetch has its own call: the caller's call has already completed and must see no more events.
         let call = Call(.success(request), next.context.options.forLoaderMadeRequest, clock: clock)
         var context = CallContext(call)
@@ -182,13 +225,14 @@ final class Cache: Sendable {
             try call.begin(in: rest.pipeline.running)
             let fetch = cache.beginFetch(key)
             defer { cache.endFetch(fetch) }
-            return try await get(request, key, CacheMatch(stored), wanted, fetch, rest)
+            return try await get(Question(request, key, question.wanted, CacheMatch(stored), rest), fetch)
         }
     }
 
     // MARK: changing
 
     /// Sends a request with an unsafe method, and removes the stored responses that it may have changed (RFC 9111, 4.4).
+    @inline(never)
     private func change(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
         do {
             let response = try await next(request)
@@ -202,7 +246,14 @@ final class Cache: Sendable {
         }
     }
 
+    @inline(never)
     private func invalidate(_ request: HTTPRequest, _ response: HTTPResponse?) async {
+        for url in targets(of: request, response) { await cache.invalidate(url) }
+    }
+
+    /// Returns the URLs whose stored responses a write may have changed.
+    @inline(never)
+    private func targets(of request: HTTPRequest, _ response: HTTPResponse?) -> Set<ExactText> {
         var urls = [request.url]
         if let response {
             let named = [HeaderName.location, HeaderName.contentLocation].flatMap { response.headers.values(for: $0) }
@@ -210,7 +261,7 @@ final class Cache: Sendable {
         }
         urls.removeAll { !$0.hasSameOrigin(as: request.url) }
         urls += response?.writtenURLs ?? []
-        for url in Set(urls.map { ExactText(ParsedURL($0).normalized) }) { await cache.invalidate(url) }
+        return Set(urls.map { ExactText(ParsedURL($0).normalized) })
     }
 }
 

@@ -17,6 +17,7 @@ extension Call {
     /// the call continues for a moment.
     /// - Returns: The value of the operation.
     /// - Throws: The error of the operation; `NessError.timedOut` at the deadline.
+    @inline(never)
     func untilDeadline<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         // After the deadline the work that a loader repeats has no further time.
         guard let end = deadlineEnd, clock.elapsed() < end else { return try await operation() }

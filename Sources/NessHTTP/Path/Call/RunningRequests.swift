@@ -138,6 +138,7 @@ final class RunningRequests: Sendable {
     /// - Parameter epoch: The epoch of the request.
     /// - Returns: The identifier for `endWork(_:)`.
     /// - Throws: `CancellationError` if the request is from before a reset.
+    @inline(never)
     func beginWork(_ epoch: Int?) throws -> Int {
         let id: Int? = state.withLock { $0.epoch == epoch ? $0.beginWork() : nil }
         guard let id else { throw CancellationError() }
@@ -145,6 +146,7 @@ final class RunningRequests: Sendable {
     }
 
     /// Ends work. A reset that waited for it continues.
+    @inline(never)
     func endWork(_ id: Int) {
         let waiters = state.withLock { state in
             state.work.remove(id)

@@ -13,13 +13,11 @@ extension Pipeline {
         _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int
     ) async throws -> HTTPResponse {
         let request = try checked(request, for: flight)
-        let exchange = Exchange(
-            flight, sink: sink, bytesBefore: bytesBefore, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total,
-            clock)
+        let exchange = makeExchange(request, flight, sink, bytesBefore)
         defer { exchange.finish() }
         try flight.add(exchange)
         if !request[BypassesThrottle.self] {
-            let (lane, waiter) = hosts.enter(request.origin)
+            let (lane, waiter) = enterHost(of: request)
             if let waiter { try await wait(waiter, .hostQueue, exchange) }
             exchange.occupy(host: lane)
             if let (lane, waiter) = total?.enter(0) {
@@ -35,7 +33,7 @@ extension Pipeline {
             let context = flight.context
             // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's slot stays
             // occupied, until that code has ended.
-            let isOurs = loaders(at: .exchange, context).isEmpty && wire.isStoppable(request, in: context)
+            let isOurs = !runsApplicationCode(request, context)
             // Without code of the application, none can await a reset below, which would have to know this work.
             let work = isOurs ? try running.beginWork(context.options.epoch) : nil
             defer { if let work { running.endWork(work) } }
@@ -60,6 +58,24 @@ extension Pipeline {
     private func wait(_ waiter: Waiter, _ line: WaitingLine, _ exchange: Exchange) async throws {
         let wait = { [waiting] in try await waiting.during(line) { try await exchange.wait(for: waiter) } }
         if let sink = exchange.sink { try await sink.during(wait: wait) } else { try await wait() }
+    }
+
+    @inline(never)
+    private func makeExchange(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, _ bytesBefore: Int) -> Exchange {
+        Exchange(
+            flight, sink: sink, bytesBefore: bytesBefore, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total,
+            clock)
+    }
+
+    @inline(never)
+    private func enterHost(of request: HTTPRequest) -> (lane: Limiter<ParsedURL.Origin>.Lane, waiter: Waiter?) {
+        hosts.enter(request.origin)
+    }
+
+    /// True if code of the application runs while the request is sent.
+    @inline(never)
+    func runsApplicationCode(_ request: HTTPRequest, _ context: CallContext) -> Bool {
+        !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request, in: context)
     }
 
     // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise
@@ -112,6 +128,7 @@ extension HTTPResponse {
     ///
     /// A server that closes an idle connection may send a 408 first. If the client sends its next request on that connection before it sees
     /// the close, it takes the 408 for the response. RFC 9110, section 15.5.9, lets a client repeat an idempotent request.
+    @inline(never)
     fileprivate func isStaleTimeout(of request: HTTPRequest) -> Bool {
         statusCode == 408 && request.isIdempotent && request.body?.isSpent != true
             && headers[HeaderName.connection]?.equalsIgnoringCase("close") == true

@@ -66,6 +66,7 @@ final class Exchange: Sendable {
     }
 
     /// Ends the exchange. The slots become free when no connection uses them.
+    @inline(never)
     func finish() {
         flight.remove(self)
         let ended = state.withLock { $0.finish() }

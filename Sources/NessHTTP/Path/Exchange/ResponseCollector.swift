@@ -60,6 +60,7 @@ final class ResponseCollector: PartialResponse {
 
     // Synchronous work is in functions that are not inlined. Otherwise the frame of this one would have room for all of it, and allocating
     // the frame would take longer than the work.
+    @inline(never)
     func receive(_ event: TransportEvent) async throws {
         switch event {
         case .head(let statusCode, let headers):
@@ -226,6 +227,7 @@ final class ResponseCollector: PartialResponse {
     }
 
     /// The redirect whose body was too long to be received, with the start of its body. `nil` for any other error.
+    @inline(never)
     func redirect(cutBy error: any Error) -> HTTPResponse? {
         guard error is LongRedirect, var redirect = response else { return nil }
         redirect.isCut = true
@@ -233,8 +235,10 @@ final class ResponseCollector: PartialResponse {
     }
 
     /// Notes that no more events follow.
+    @inline(never)
     func end() { state.withLock { $0.stopTimer.take() }?() }
 
+    @inline(never)
     func finish() throws -> HTTPResponse {
         let state = state.withLock { $0 }
         guard var response = state.response(makeResponse) else {

@@ -99,15 +99,12 @@ final class Wire: Sendable {
             if !request.method.isSafe, !context.isLoaderMade, response.mayFollowAction { exchange.flight.noteAction() }
             return response
         } catch {
-            let failure = collector.refusal ?? Self.failure(error, of: request, in: context, after: collector.response)
-            if !request.method.isSafe, !context.isLoaderMade, (failure as? NessError)?.mayHaveReachedServer != false {
-                exchange.flight.noteAction()
-            }
-            throw failure
+            throw failure(error, of: request, exchange, collector, in: context)
         }
     }
 
     /// Runs the closures that make the parts of a request's body.
+    @inline(never)
     private func resolved(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPRequest {
         var request = request
         request.body = try await request.body?.resolved()
@@ -123,6 +120,19 @@ final class Wire: Sendable {
         exchange.report(.began)
         if let length = request.body?.length { exchange.report(.sent(0, of: length)) }
         return collector
+    }
+
+    /// Returns the error of a request, and notes that a server may have acted on it.
+    // Not inlined, because a `NessError` takes 110 bytes, and the frame of `send` would have room for several.
+    @inline(never)
+    private func failure(
+        _ error: any Error, of request: HTTPRequest, _ exchange: Exchange, _ collector: ResponseCollector, in context: CallContext
+    ) -> any Error {
+        let failure = collector.refusal ?? Self.failure(error, of: request, in: context, after: collector.response)
+        if !request.method.isSafe, !context.isLoaderMade, (failure as? NessError)?.mayHaveReachedServer != false {
+            exchange.flight.noteAction()
+        }
+        return failure
     }
 
     /// Maps an error to the one that all steps above see. `TransportError` ends here.

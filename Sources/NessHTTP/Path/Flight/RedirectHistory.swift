@@ -25,12 +25,20 @@ struct RedirectHistory: Sendable {
     }
 
     /// Returns the request that a redirect asks for; `nil` if the response is not a redirect.
+    @inline(never)
     func following(_ response: HTTPResponse) -> HTTPRequest? {
         response.redirectRequest(keepingCredentialInside: context.credentialScope)
     }
 
-    /// Returns a final response with its history.
-    func ended(with response: HTTPResponse) -> HTTPResponse {
+    /// Returns the final response with its history.
+    /// - Throws: `NessError.truncated`, if a loader has made a final response of a redirect.
+    @inline(never)
+    func ended(with response: HTTPResponse) throws -> HTTPResponse {
+        if response.isCut { throw context.error(.truncated, "the redirect's body was not received", response: response) }
+        return withHistory(response)
+    }
+
+    private func withHistory(_ response: HTTPResponse) -> HTTPResponse {
         if history.isEmpty { return response }
         var response = response
         response.history = history
@@ -39,6 +47,7 @@ struct RedirectHistory: Sendable {
 
     /// Decides on a redirect.
     /// - Returns: False if it is not followed.
+    @inline(never)
     mutating func follow(_ response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy) async throws -> Bool {
         guard let step = try await step(after: response, to: following, by: policy) else { return false }
         byteCount += response.body.count
@@ -51,6 +60,7 @@ struct RedirectHistory: Sendable {
         return true
     }
 
+    @inline(never)
     private func step(
         after response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy
     ) async throws -> (request: HTTPRequest, isDecided: Bool)? {
@@ -61,7 +71,7 @@ struct RedirectHistory: Sendable {
         case .follow(let most): limit = most
         case .decide(let most, let decide):
             limit = most
-            switch await decide(Redirection(response: ended(with: response), request: following, count: count)) {
+            switch await decide(Redirection(response: withHistory(response), request: following, count: count)) {
             case .stop: return nil
             case .follow: break
             case .send(let request): decided = request
@@ -79,7 +89,7 @@ struct RedirectHistory: Sendable {
     }
 
     private func failure(_ response: HTTPResponse, _ reason: String) -> NessError {
-        let response = ended(with: response)
+        let response = withHistory(response)
         return .redirect(NessError.Context(request: response.request, response: response, reason: reason))
     }
 }

@@ -22,15 +22,14 @@ extension Pipeline {
             guard let following = redirects.following(response),
                 try await redirects.follow(response, to: following, by: request.redirects)
             else {
-                // A loader has made a final response of a redirect.
-                if response.isCut { throw flight.context.error(.truncated, "the redirect's body was not received", response: response) }
-                return redirects.ended(with: response)
+                return try redirects.ended(with: response)
             }
             request = redirects.next(after: request)
         }
     }
 
     /// Returns a request with the cookies of its URL.
+    @inline(never)
     private func withCookies(_ request: HTTPRequest, _ flight: Flight) -> HTTPRequest {
         guard let jar, !request[BypassesCookies.self] else { return request }
         let cookies = flight.context.cookies ?? JarCookies()

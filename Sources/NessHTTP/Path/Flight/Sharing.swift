@@ -103,7 +103,7 @@ extension Pipeline {
     /// wait for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
         if context.options.kind == .download { return true }
-        let mayOutlastCaller = isShared || !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request, in: context)
+        let mayOutlastCaller = isShared || runsApplicationCode(request, context)
         // A task that awaits the call continues at the call's end. A promise's task may stay for others, unless it then has more to do.
         if context.options.isAwaited { return mayOutlastCaller || request.redirects.asksApplication }
         guard mayOutlastCaller else { return false }
