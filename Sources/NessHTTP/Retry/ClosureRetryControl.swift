@@ -41,7 +41,7 @@ extension RetryControl where Self == ClosureRetryControl {
     ///
     /// ```swift
     /// request.dataRequest(with: .decide { attempt in
-    ///     attempt.number < 3 ? .retryAfter(1) : .noRetry
+    ///     attempt.number < 3 ? .retry(after: .seconds(1)) : .noRetry
     /// })
     /// ```
     /// - Parameter body: Takes the failed attempt, and returns the decision. Runs off the main thread, in the request's task.

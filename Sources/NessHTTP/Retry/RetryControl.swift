@@ -13,7 +13,7 @@ import Foundation
 ///             return .noRetry
 ///         }
 ///         let wait = attempt.retryAfter ?? .seconds(5)
-///         return wait <= .seconds(60) ? .retryAfter(wait / .seconds(1)) : .noRetry
+///         return wait <= .seconds(60) ? .retry(after: wait) : .noRetry
 ///     }
 /// }
 /// ```
@@ -49,7 +49,8 @@ import Foundation
 /// ```swift
 /// let response = HTTPResponse(statusCode: 503, request: request)
 /// let attempt = FailedAttempt(request: request, response: response)
-/// #expect(await MaintenanceRetry().shouldRetry(attempt) == .retryAfter(5))
+/// let decision = await MaintenanceRetry().shouldRetry(attempt)
+/// #expect(decision == .retry(after: .seconds(5)))
 /// ```
 public protocol RetryControl: Sendable {
     /// Decides whether to retry, and after which wait. Runs off the main thread, in the request's task.

@@ -31,7 +31,7 @@ final class Cache: Sendable {
         func key(_ request: HTTPRequest) -> CacheKey { CacheKey(request, over: pipeline.wire.route(to: request.url)) }
     }
 
-    /// A request that the server has to be asked for, and what is stored for it. An object, because a waiting function would have room for
+    /// A request that may have to reach the server, and what is stored for it. An object, because a waiting function would have room for
     /// all of it in its frame.
     private final class Question: Sendable {
         let request: HTTPRequest
@@ -45,7 +45,7 @@ final class Cache: Sendable {
         }
     }
 
-    /// What the memory knows of a request.
+    /// The result of a look into memory.
     private enum Found {
         case answer(HTTPResponse)
         /// No response may be taken from the cache, or stored.
@@ -64,7 +64,7 @@ final class Cache: Sendable {
         }
     }
 
-    // Here and below, what a hit in memory and a waiting request do not need has a frame of its own.
+    // Here and below: whatever neither a hit in memory nor a waiting request needs has a separate frame.
     @inline(never)
     private func find(_ request: HTTPRequest, _ next: Next) -> Found {
         let wanted = CacheControl(ofRequest: request.headers)
