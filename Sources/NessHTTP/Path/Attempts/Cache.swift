@@ -64,7 +64,7 @@ final class Cache: Sendable {
         }
     }
 
-    // Here and below: whatever neither a hit in memory nor a waiting request needs has a separate frame.
+    // Here and below, all that neither a hit in memory nor a waiting request needs has a separate frame.
     @inline(never)
     private func find(_ request: HTTPRequest, _ next: Next) -> Found {
         let wanted = CacheControl(ofRequest: request.headers)
