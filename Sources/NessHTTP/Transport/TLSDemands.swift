@@ -27,9 +27,11 @@ struct TLSDemands: Sendable, Hashable {
     /// - Parameter hasChecked: True if the URLSession, which is for one origin, has accepted a certificate of the server.
     func refusal(hasChecked: Bool) -> TransportError? {
         if hasChecked || !concernServer { return nil }
-        return TransportError(
+        var refusal = TransportError(
             .tls, "the connection resumed a TLS session of the process, so the server's certificate could not be checked",
             tlsFailure: publicKeys == nil ? .untrusted : .pinMismatch)
+        refusal.isPartlySent = true
+        return refusal
     }
 }
 

@@ -60,7 +60,7 @@ public enum NessError: Error, Sendable {
         package var isFinal = false
         /// True if the request failed before its first byte was sent.
         package var isUnsent = false
-        /// True if a part of an invalid request was sent, such as the start of a body.
+        /// True if a part of the request was sent although it is invalid, or although TLS failed.
         package var isPartlySent = false
         /// True if the request's `Authentication` threw the error.
         package var isAuthenticationFailure = false
@@ -207,8 +207,8 @@ public enum NessError: Error, Sendable {
     public var mayHaveReachedServer: Bool {
         if context.followsAction { return true }
         return switch kind {
-        case .offline, .cannotConnect, .tls, .circuitOpen: false
-        case .invalidRequest: context.isPartlySent
+        case .offline, .cannotConnect, .circuitOpen: false
+        case .invalidRequest, .tls: context.isPartlySent
         case .connectionLost: !context.isUnsent
         case .timedOut, .dropped, .truncated, .malformedResponse, .validation, .decoding, .redirect, .duplicate, .responseTooLarge,
             .fileSystem:

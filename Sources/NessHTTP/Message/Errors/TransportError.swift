@@ -32,7 +32,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     package var isFinal = false
     /// True if the exchange failed before the first byte of the request was sent.
     package var isUnsent = false
-    /// True if the request was invalid, and the transport noticed it after it had started to send the request.
+    /// True if the transport noticed an invalid request, or a failure of TLS, after it had started to send the request.
     package var isPartlySent = false
 
     /// Makes an error.

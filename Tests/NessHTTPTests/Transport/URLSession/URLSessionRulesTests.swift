@@ -43,7 +43,7 @@ import FoundationNetworking
     }
 
     @Test("a response of a pinned host is rejected if URLSession has not requested a check of the host's certificate")
-    func uncheckedCertificate() throws {
+    func uncheckedCertificate() async throws {
         let certificates = try Certificates(pem: Data(FixedCertificate.pem.utf8))
         let expected: [(TLSDemands, TLSFailure?)] = [
             (TLSDemands(), nil), (TLSDemands(identity: ClientIdentity(pkcs12: Data(), password: "")), nil),
@@ -53,6 +53,12 @@ import FoundationNetworking
             let refusal = demands.refusal(hasChecked: false)
             #expect(refusal?.tlsFailure == failure && refusal?.kind == (failure == nil ? nil : .tls))
             #expect(demands.refusal(hasChecked: true) == nil)
+            guard let refusal else { continue }
+            // The request was sent over the resumed session.
+            let rig = Rig()
+            rig.mock.on(.post, "/x", replies: [.failure(refusal)])
+            let error = await rig.ness.httpRequest(.post, withUrl: "x").dataRequest().nessError()
+            #expect(error?.tlsFailure == failure && error?.mayHaveReachedServer == true)
         }
     }
 
