@@ -35,7 +35,8 @@ import Testing
             state.withLock { state in
                 if state.isOpen { return true }
                 if state.large == nil, state.answered.count >= 10, number != 7 { state.large = number }
-                if state.large == number || state.answered.count == 29 { return false }
+                // File 7 waits, because the next run would not ask for it: its digest is in the list.
+                if number == 7 || state.large == number || state.answered.count == 29 { return false }
                 state.answered.append(number)
                 return true
             }
