@@ -32,7 +32,7 @@ extension PartialFile {
             change(&state)
             return state.isUnused && state.file != nil
         }
-        if isUnused { await afterWrites { [self] in if state.withLock(\.isUnused) { closeNow() } } }
+        if isUnused { await afterWrites { [self] in closeNow() } }
     }
 
     /// Opens the file, unless it is open, for a request that has left the queues.
@@ -42,11 +42,12 @@ extension PartialFile {
         try await afterWrites { [self] in Result { _ = try openNow() } }.get()
     }
 
-    /// Closes the file for a wait. No request may be out of the queues.
+    /// Closes the file, unless a request is out of the queues, until one needs it.
     func closeNow() {
         let (file, isEmpty): (OpenFile?, Bool) = state.withLock { state in
             // A request may have left its queue since the caller looked, and found the file open.
-            guard state.isUnused, let file = state.file, let length = try? file.length(), let key = try? file.key() else {
+            guard state.activeCount == 0, !state.isClosed, let file = state.file, let length = try? file.length(), let key = try? file.key()
+            else {
                 return (nil, false)
             }
             let isEmpty = length == 0 && state.record.count == 0

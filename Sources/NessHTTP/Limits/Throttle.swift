@@ -11,9 +11,9 @@ public struct ThrottleLimit: Sendable, Hashable {
         case host
     }
 
-    /// The average number of requests per second.
+    /// The average number of requests per second. A rate that is not positive, or not finite, means no limit.
     public var rate: Double
-    /// The number of requests that may start together after a pause.
+    /// The number of requests that may start together after a pause. A number below 1 means 1.
     public var burst: Int
     /// The requests that share one bucket.
     public var scope: Scope

@@ -17,8 +17,7 @@ final class DownloadEvents: Sendable {
             // Reports bytes that an earlier exchange or another run has saved.
             if let file = file.withLock({ $0 }), file.progress.completed > 0 { reportProgress(to: report) }
         case .received: reportProgress(to: report)
-        case .sent: break
-        case .waitsForNetwork, .connection, .interim, .head: report(event)
+        case .sent, .waitsForNetwork, .connection, .interim, .head: report(event)
         }
     }
 

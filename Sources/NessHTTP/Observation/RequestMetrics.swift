@@ -9,14 +9,16 @@ public struct RequestMetrics: Sendable {
     public var exchanges: Int
     /// The time that attempts waited before their first exchange: for a credential, for the throttle, and in the host's queue.
     public var queueTime: Duration
-    /// The time from the beginning of the last exchange to the head of its response; `nil` if no head arrived.
+    /// The time from the beginning of the last exchange to the head of its response; `nil` if no head arrived. The segments of a download
+    /// overlap: for them it is the time from the last beginning to the last head.
     public var timeToFirstByte: Duration?
     /// The measurements of the connections, one for each exchange whose transport knows them, in the order of the exchanges.
     /// `CurlTransport` knows them, and `URLSessionTransport` on Apple platforms. An exchange without a connection adds none.
     public var connections: [ConnectionMetrics] = []
     /// The number of body bytes sent in all exchanges.
     public var bytesSent: Int64
-    /// The number of body bytes received in all exchanges, counted after content decoding.
+    /// The number of body bytes received in all exchanges, counted after content decoding. For a download, the number of bytes by which its
+    /// file has grown.
     public var bytesReceived: Int64
     /// The time from the start to the end.
     public var total: Duration

@@ -35,7 +35,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         }
     }
 
-    /// The response; `nil` until the promise has its value.
+    /// The response; `nil` until the promise has its value, and after a stream has failed.
     public var response: HTTPResponse? { result == nil ? nil : call.response }
 
     /// The progress of the request. Until the head of the response has arrived, its fraction means the upload: see

@@ -23,6 +23,30 @@ struct RefreshTests {
         .status(request.headers["Authorization"] == "Bearer \(credential)" ? 200 : 401)
     }
 
+    /// Sends a request again after any error, like a loader with a fallback.
+    private struct Again: HTTPLoader {
+        func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
+            do { return try await next(request) } catch { return try await next(request) }
+        }
+    }
+
+    @Test("the outcome of a request that a loader sends again after a failed refresh is retried like any other")
+    func retriedAfterALoadersSecondTry() async throws {
+        struct Failed: Error {}
+        let refreshes = Tally()
+        let token = Self.token { _, _ in
+            if refreshes.enter() == 0 { throw Failed() }
+            return "new"
+        }
+        let rig = Rig {
+            $0.authentication = token
+            $0.insert(Again(), at: .attempt)
+        }
+        rig.mock.on(.get, "/x", replies: [.status(401), .failure(.connectionLost), .status(200)])
+        let response = try await rig.ness.httpRequest(withUrl: "x").response(with: CounterRetryControl(maxRetryCount: 1))
+        #expect(response.statusCode == 200 && rig.mock.requests.count == 3)
+    }
+
     @Test("a hundred concurrent requests that get a 401 cause one refresh and 200 requests", arguments: seeds(20))
     func oneRefreshForAll(seed: UInt64) async throws {
         let random = Lock(SeededGenerator(seed: seed)), refreshes = Tally(), arrived = Tally(), all = TestGate()
@@ -124,7 +148,7 @@ struct RefreshTests {
     @Test("the retry after a refresh does not count as an attempt") func aRefreshIsNoAttempt() async throws {
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
         let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
-        rig.mock.on(.get, "/x", replies: [.status(401), .status(503), .status(200)])
+        rig.mock.on(.get, "/x", replies: [.status(401), .failure(.connectionLost), .status(200)])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 200)
         #expect(control.asked.entries.map(\.number) == [1])
     }

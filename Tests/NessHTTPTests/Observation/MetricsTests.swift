@@ -57,6 +57,21 @@ import Testing
         #expect(collector.log.entries.last?.attempts == 0)
     }
 
+    @Test("the bytes of a download's request count as sent, but not for the progress of its file")
+    func downloadWithABody() async throws {
+        let collector = Collector()
+        try await withDownloads { _, _ in
+            .data(Data("report".utf8))
+        } configure: {
+            $0.observers = [collector]
+        } _: { rig in
+            let promise = rig.ness.post("a").set(body: Data("query".utf8)).downloadRequest(forSavedLocation: rig.file)
+            _ = try await promise.value
+            #expect(promise.progress == TransferProgress(completedBytes: 6, totalBytes: 6))
+            #expect(collector.log.entries.last?.bytesSent == 5 && collector.log.entries.last?.bytesReceived == 6)
+        }
+    }
+
     @Test("metrics are reported before the result")
     func before() async throws {
         let collector = Collector()

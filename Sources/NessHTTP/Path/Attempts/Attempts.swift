@@ -20,7 +20,6 @@ extension Pipeline {
         var context = context
         while true {
             let outcome: Result<HTTPResponse, any Error>
-            context.call.beginAttempt()
             do {
                 outcome = .success(try await attempt(preparation.prepared(request, in: context), context, from: .loaders))
             } catch {
@@ -53,8 +52,12 @@ extension Pipeline {
         if first == .loaders, case let loaders = loaders(at: .attempt, context), !loaders.isEmpty {
             return try await loaders.load(request, in: context) { [self] in try await attempt($0, $1, from: .credential) }
         }
-        if first.rawValue <= AttemptStep.credential.rawValue, let authentication = authentication(for: request, in: context) {
-            return try await withCredential(request, by: authentication, context)
+        if first.rawValue <= AttemptStep.credential.rawValue {
+            // A loader may send the request again after the renewal of a credential failed.
+            context.call.makeRetryable()
+            if let authentication = authentication(for: request, in: context) {
+                return try await withCredential(request, by: authentication, context)
+            }
         }
         if first != .cache {
             if let jar { jar.add(to: &request, in: &context) }

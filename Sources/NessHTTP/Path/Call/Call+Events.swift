@@ -91,6 +91,8 @@ extension Call {
             // A download resumes its partial file, so the received bytes also count for the next attempt.
             if kind != .download { (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (0, nil, false) }
             return false
+        // The progress of a download is that of its file.
+        case .sent where kind == .download: return false
         case .sent(let bytes, let total): (state.counts.sent, state.counts.toSend) = (bytes, total)
         case .received(let bytes, let total):
             (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (bytes, total, true)

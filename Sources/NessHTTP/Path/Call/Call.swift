@@ -212,8 +212,8 @@ final class Call: Sendable {
     /// Notes that the server said that it has not processed the request of an attempt.
     func noteRefusal(inAttempt number: Int) { state.withLock { if $0.facts.firstAction == number { $0.facts.firstAction = nil } } }
 
-    /// A new attempt starts: retry policies may decide about its outcome.
-    func beginAttempt() { state.withLock { $0.facts.isFinal = false } }
+    /// Lets retry policies decide about the outcome of the current attempt, as for each new one.
+    func makeRetryable() { state.withLock { $0.facts.isFinal = false } }
 
     /// Keeps retry policies from deciding about the outcome of the current attempt.
     func makeFinal() { state.withLock { $0.facts.isFinal = true } }

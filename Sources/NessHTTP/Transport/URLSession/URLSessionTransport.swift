@@ -14,8 +14,9 @@ import FoundationNetworking
 /// that a 401 is an ordinary response. It never blocks its caller: a private queue calls URLSession, and a canceled exchange settles
 /// immediately.
 ///
-/// ## On Apple platforms A server that requests a client certificate receives the host's identity: see
-/// `Ness.Configuration.clientIdentities`. If there is none, and to proxies, the system responds with what the user has set up.
+/// ## On Apple platforms
+/// A server that requests a client certificate receives the host's identity: see `Ness.Configuration.clientIdentities`. If the host has
+/// none, and for proxies, the system chooses from the user's identities.
 ///
 /// URLSession withholds the head and the first 512 bytes of a `text/*` response, and of a response without a `Content-Type`, to guess its
 /// type. If the first bytes matter immediately, the server has to send `application/octet-stream`.

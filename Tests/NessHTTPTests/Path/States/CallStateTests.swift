@@ -180,6 +180,8 @@ import Testing
         var faults: [String] = []
         func rule(_ text: String, _ holds: Bool) { if !holds { faults.append(text) } }
         rule("a call ends at most once", model.ends <= 1)
+        let isActive = if case .active = model.state.phase { true } else { false }
+        rule("a call holds references exactly in the active phase", isActive == (model.state.active != nil))
         rule("observers hear of one end", model.told <= 1)
         let isUnread = if case .unread = model.state.phase { true } else { false }
         rule("observers hear of the end once it is over, and not before", !model.state.hasEnded || (model.told == 1) != isUnread)
