@@ -46,10 +46,9 @@ extension PartialFile {
     func closeNow() {
         let (file, isEmpty): (OpenFile?, Bool) = state.withLock { state in
             // A request may have left its queue since the caller looked, and found the file open.
-            guard state.activeCount == 0, !state.isClosed, let file = state.file, let length = try? file.length(), let key = try? file.key()
-            else {
-                return (nil, false)
-            }
+            guard state.activeCount == 0, !state.isClosed, let file = state.file,
+                let length = try? file.length(), let key = try? file.key()
+            else { return (nil, false) }
             let isEmpty = length == 0 && state.record.count == 0
             if !isEmpty { state.closed = (length, key) }
             state.records.closeFile()
