@@ -75,7 +75,7 @@ final class Call: Sendable {
     func register(_ owner: (any CallOwner)?, in running: RunningRequests) {
         if let owner { state.withLock { $0.setOwner(owner) } }
         let id = running.add(self)
-        if !state.withLock({ $0.register { running.remove(id) } }) { running.remove(id) }
+        if !state.withLock({ $0.register(in: running, as: id) }) { running.remove(id) }
     }
 
     /// Makes the attempts of a call that is registered, and ends it.

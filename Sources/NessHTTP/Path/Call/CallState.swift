@@ -21,7 +21,8 @@ struct CallState: Sendable {
         fileprivate(set) var deadline = Deadline.none
         /// Ends the work that another result can replace at the deadline; `nil` if the deadline ends the call.
         fileprivate var abandon: (@Sendable (any Error) -> Void)?
-        fileprivate var unregister: (@Sendable () -> Void)?
+        /// The manager's registry, and the call's number in it; `nil` before the start.
+        fileprivate var registration: (registry: RunningRequests, id: Int)?
         /// The source of the current exchange's partial response.
         fileprivate(set) var partial: (any PartialResponse)?
 
@@ -114,7 +115,7 @@ struct CallState: Sendable {
 
     /// The manager keeps the call until its end.
     /// - Returns: False if it has ended already.
-    mutating func register(_ unregister: @escaping @Sendable () -> Void) -> Bool { change { $0.unregister = unregister } != nil }
+    mutating func register(in registry: RunningRequests, as id: Int) -> Bool { change { $0.registration = (registry, id) } != nil }
 
     /// The call gets its task. That of a call that has ended is canceled.
     mutating func start(_ task: Task<Void, Never>) { if change({ $0.task = task }) == nil { task.cancel() } }
@@ -131,7 +132,7 @@ struct CallState: Sendable {
 
         var deadlineTimer: StartedTimer? { if case .running(let timer, _) = held.deadline { timer } else { nil } }
         var owner: (any CallOwner)? { if case .owner(let owner) = held.result { owner } else { nil } }
-        func unregister() { held.unregister?() }
+        func unregister() { if let (registry, id) = held.registration { registry.remove(id) } }
     }
 
     /// The call ends. Only the first end counts.
