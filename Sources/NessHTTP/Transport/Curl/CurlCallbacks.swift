@@ -25,8 +25,9 @@ enum CurlCallbacks {
             },
             seek: { user, offset, origin in origin == 0 && CurlCallbacks.transfer(user)?.rewind(to: offset) == true ? 0 : 1 },
             progress: { user, _, _, _, sent in
-                CurlCallbacks.transfer(user)?.moved(sent: sent)
-                return CurlCallbacks.transfer(user)?.mayGoOn() == false ? 1 : 0
+                guard let transfer = CurlCallbacks.transfer(user) else { return 0 }
+                transfer.moved(sent: sent)
+                return transfer.mayGoOn() ? 0 : 1
             },
             prerequest: { user, remoteAddress, _, remotePort, localPort in
                 let ends = remoteAddress.map { address in

@@ -3,12 +3,13 @@
 ///
 /// A connection of HTTP/1.1 carries one transfer. libcurl has put a second one on it (before 8.5), which then received the response to the
 /// first. So only a connection that has shown HTTP/2 takes another transfer. Only the engine's thread uses this type.
-struct CurlConnectionUse<Transfer: Hashable> {
+struct CurlConnectionUse<Transfer: Equatable> {
     /// The number of a connection, which libcurl does not use again.
     typealias Connection = Int64
 
     private struct Use {
-        var transfers: Set<Transfer> = []
+        /// One, or some of HTTP/2. No set: it would hash the one at each use.
+        var transfers: [Transfer] = []
         var isMultiplexed = false
         /// True if the connection takes no further transfer.
         var isRetired = false
@@ -34,18 +35,19 @@ struct CurlConnectionUse<Transfer: Hashable> {
         if uses.values[index].isRetired { return false }
         if !uses.values[index].isMultiplexed, !uses.values[index].transfers.isEmpty {
             if uses.values[index].transfers.contains(where: isActive) { return false }
-            uses.values[index].transfers = []
+            uses.values[index].transfers.removeAll(keepingCapacity: true)
         }
-        uses.values[index].transfers.insert(transfer)
+        uses.values[index].transfers.append(transfer)
         return true
     }
 
     /// Takes a transfer off a connection. Does nothing if the connection does not carry it.
     mutating func leave(_ transfer: Transfer, from connection: Connection) {
-        guard let index = uses.index(forKey: connection), uses.values[index].transfers.remove(transfer) != nil,
-            uses.values[index].transfers.isEmpty
-        else { return }
-        // Any other entry stays: the connection carries the next transfer soon, and its set has memory for that.
+        guard let index = uses.index(forKey: connection), let place = uses.values[index].transfers.firstIndex(of: transfer) else { return }
+        uses.values[index].transfers.swapAt(place, uses.values[index].transfers.count - 1)
+        uses.values[index].transfers.removeLast()
+        guard uses.values[index].transfers.isEmpty else { return }
+        // Any other entry stays: the connection carries the next transfer soon, and its array has memory for that.
         if uses.values[index].isRetired { uses.remove(at: index) }
         if uses.count > limit {
             uses = uses.filter { !$0.value.transfers.isEmpty }
@@ -69,7 +71,7 @@ struct CurlConnectionUse<Transfer: Hashable> {
 
     /// Keeps further transfers from a connection, because it seems to be dead.
     /// - Returns: The transfers that it carries.
-    mutating func retire(_ connection: Connection) -> Set<Transfer> {
+    mutating func retire(_ connection: Connection) -> [Transfer] {
         uses[connection]?.isRetired = true
         return uses[connection]?.transfers ?? []
     }

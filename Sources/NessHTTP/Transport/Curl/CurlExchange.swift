@@ -55,7 +55,8 @@ final class CurlExchange: Sendable {
     }
 
     private static func hasSmallEscape(_ url: String) -> Bool {
-        guard url.utf8.contains(UInt8(ascii: "%")) else { return false }
+        // The generic search of a string takes eight times as long.
+        guard url.utf8.withContiguousStorageIfAvailable({ $0.contains(UInt8(ascii: "%")) }) != false else { return false }
         return url.split(separator: "%").dropFirst().contains { $0.prefix(2).contains(where: \.isLowercase) }
     }
 }

@@ -8,7 +8,8 @@ final class CurlLoop {
     private var multi: UnsafeMutableRawPointer { handle.pointer }
     /// The end of the last transfer. `nil` while there are transfers, and while there is no connection.
     private var idleSince: ContinuousClock.Instant?
-    @exclusivity(unchecked) private var transfers: Set<CurlTransfer> = []
+    /// Each transfer knows its place.
+    @exclusivity(unchecked) private var transfers: [CurlTransfer] = []
     /// `nil` before the first exchange.
     @exclusivity(unchecked) private var template: CurlTemplate?
     /// The transfers that have events to hand on in this turn.
@@ -184,7 +185,8 @@ final class CurlLoop {
             leave(exchange)
             return exchange.mailbox.end(error)
         }
-        transfers.insert(transfer)
+        transfer.place = transfers.count
+        transfers.append(transfer)
         exchange.transfer = transfer
         transfer.isAttached = true
         idleSince = nil
@@ -242,7 +244,11 @@ final class CurlLoop {
 
     private func remove(_ transfer: CurlTransfer) {
         detach(transfer)
-        transfers.remove(transfer)
+        if let place = transfer.place, let last = transfers.popLast(), last !== transfer {
+            transfers[place] = last
+            last.place = place
+        }
+        transfer.place = nil
         transfer.exchange.transfer = nil
         if transfers.isEmpty { idleSince = .now }
     }

@@ -6,14 +6,16 @@ import CNessCurl
 /// A handle that has served a transfer serves another one of the same shape: to make a copy takes an eighth of a GET's instructions.
 final class CurlTemplate {
     /// The options that a transfer sets. Transfers of one shape set the same ones, each to its own values.
-    struct Shape: Hashable, Sendable {
+    struct Shape: Equatable, Sendable {
         let isSecure: Bool
         /// True for a small body; false for a GET without one.
         let hasBody: Bool
+
+        fileprivate var index: Int { (isSecure ? 2 : 0) + (hasBody ? 1 : 0) }
     }
 
-    /// The handles of transfers that have ended well, for the next ones of their shape.
-    @exclusivity(unchecked) private var spare: [Shape: [UnsafeMutableRawPointer]] = [:]
+    /// The handles of transfers that have ended well, for the next ones of their shape, by its index.
+    @exclusivity(unchecked) private var spare = [[UnsafeMutableRawPointer]](repeating: [], count: 4)
     /// The most spare handles of a shape.
     private static let spareLimit = 64
     private let library: CurlLibrary
@@ -56,7 +58,7 @@ final class CurlTemplate {
     }
 
     deinit {
-        for easy in spare.values.joined() {
+        for easy in spare.joined() {
             // Their last transfers are gone.
             _ = ness_curl_set_user(easy, nil)
             _ = ness_curl_set_pointer(easy, CurlOption.errorBuffer, nil)
@@ -69,7 +71,7 @@ final class CurlTemplate {
     /// Returns a handle for a transfer, which `takeBack` receives at its end.
     /// - Parameter shape: The transfer's shape. `nil` for a transfer that sets other options.
     func lend(for shape: Shape?) throws -> UnsafeMutableRawPointer {
-        if let shape, let easy = spare[shape]?.popLast() { return easy }
+        if let shape, let easy = spare[shape.index].popLast() { return easy }
         guard let copy = ness_curl_easy_copy(easy) else { throw Self.noMemory }
         // A copy does not have this one by itself. Authorities that are files would share sessions if their files had the same name.
         guard !library.takesAuthorities || ness_curl_set_pointer(copy, CurlOption.sessions, sessions) == 0 else {
@@ -82,10 +84,10 @@ final class CurlTemplate {
     /// Receives the handle of a transfer that has ended.
     /// - Parameter shape: The shape that the handle still has. `nil` for a handle that serves no other transfer.
     func takeBack(_ easy: UnsafeMutableRawPointer, of shape: Shape?) {
-        guard library.keepsHandles, let shape, spare[shape, default: []].count < Self.spareLimit else {
+        guard library.keepsHandles, let shape, spare[shape.index].count < Self.spareLimit else {
             return ness_curl_easy_cleanup(easy)
         }
-        spare[shape, default: []].append(easy)
+        spare[shape.index].append(easy)
     }
 
     private static var noMemory: TransportError { TransportError(.cannotConnect, "libcurl has no memory for another transfer") }

@@ -9,6 +9,8 @@ final class CurlTransfer {
     let exchange: CurlExchange
     let easy: UnsafeMutableRawPointer
     unowned let loop: CurlLoop
+    /// Its place among the loop's transfers; `nil` before the start and after the end.
+    @exclusivity(unchecked) var place: Int?
     /// True while libcurl has the handle.
     var isAttached = false
     /// True if the handle has got an option that its shape does not have.
@@ -323,9 +325,7 @@ final class CurlTransfer {
     }
 }
 
-extension CurlTransfer: Hashable {
+extension CurlTransfer: Equatable {
     static func == (left: CurlTransfer, right: CurlTransfer) -> Bool { left === right }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 #endif

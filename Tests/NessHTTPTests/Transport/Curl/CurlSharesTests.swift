@@ -74,5 +74,17 @@ import Testing
         }
         #expect(largest.reduce(0, +) <= most)
     }
+
+    @Test("of very many origins, those without exchanges are forgotten") func forgetting() throws {
+        let shares = CurlShares(engineCount: 2)
+        let busy = shares.enter(Self.origin, share: 1)
+        for number in 0..<5_000 {
+            let origin = ParsedURL(try #require(URL(string: "http://host\(number).test/"))).origin
+            shares.leave(origin, at: shares.enter(origin, share: 1))
+        }
+        #expect(shares.originCount < 2_000)
+        // What is in flight still counts.
+        #expect(shares.enter(Self.origin, share: 1) != busy)
+    }
 }
 #endif
