@@ -82,23 +82,23 @@ extension Pipeline {
         _ outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest, in context: CallContext, since start: Duration
     ) -> Result<HTTPResponse, Unaccepted> {
         var outcome = outcome
-        let response: HTTPResponse?
-        switch outcome {
-        case .success(let value):
-            context.call.observation?.notify { $0.requestDidReceive(value, to: request) }
-            response = value
+        var response = try? outcome.get()
+        if let received = response {
+            context.call.observation?.notify { $0.requestDidReceive(received, to: request) }
             do {
                 // A stream was judged by its head, before its body was passed on.
                 if context.options.sink?.isRestartable != false {
-                    for validator in context.validators { try value.judge(by: validator) }
+                    for validator in context.validators { try received.judge(by: validator) }
                 }
-                if !value.suggestsRetry { return .success(value) }
+                if !received.suggestsRetry { return .success(received) }
             } catch {
-                outcome = .failure(context.explain(error))
+                outcome = .failure(error)
             }
-        case .failure(let error):
+        }
+        // The retry policy gets the error as the caller would.
+        if case .failure(let error) = outcome {
             let explained = context.explain(error)
-            response = (explained as? NessError)?.response
+            response = response ?? (explained as? NessError)?.response
             outcome = .failure(explained)
         }
         var attempt = FailedAttempt(request, in: context, outcome, response, since: start)

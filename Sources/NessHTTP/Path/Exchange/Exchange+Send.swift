@@ -50,7 +50,8 @@ extension Pipeline {
                 try exchange.beginAgain()
             }
         } catch {
-            throw exchange.explain(error)
+            exchange.reportToBreaker(error)
+            throw error
         }
     }
 

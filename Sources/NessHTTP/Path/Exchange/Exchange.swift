@@ -77,13 +77,8 @@ final class Exchange: Sendable {
     /// Reports to the circuit breaker, if there is one.
     func reportToBreaker(_ outcome: CircuitBreaker.Outcome) { state.withLock { $0.permit }?.end(outcome) }
 
-    /// Reports an error to the circuit breaker, and returns the error as the flight's first caller sees it.
-    @inline(never)
-    func explain(_ error: any Error) -> any Error {
-        let explained = flight.context.explain(error)
-        reportToBreaker((explained as? NessError)?.isTransient == true ? .failed : .unknown)
-        return explained
-    }
+    /// Reports an error to the circuit breaker. Errors that are not of the exchange, such as a cancellation, tell nothing of the server.
+    func reportToBreaker(_ error: any Error) { reportToBreaker((error as? NessError)?.isTransient == true ? .failed : .unknown) }
 
     // MARK: events
 
@@ -156,7 +151,7 @@ extension Exchange {
         guard let stop = state.withLock({ $0.stop(error) }) else { return }
         stop.end?(error)
         guard stop.abandonsFlight else { return }
-        reportToBreaker((error as? NessError)?.isTransient == true ? .failed : .unknown)
+        reportToBreaker(error)
         flight.abandon(error)
     }
 

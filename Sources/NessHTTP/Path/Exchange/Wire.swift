@@ -78,7 +78,7 @@ final class Wire: Sendable {
     ///   - context: The context of the request: that of the flight, or of a request that a loader made itself.
     func send(_ request: HTTPRequest, _ exchange: Exchange, in context: CallContext) async throws -> HTTPResponse {
         if let body = request.body, !body.isResolved || body.isStreamed { exchange.watch(body) }
-        let request = request.body?.isResolved == false ? try await resolved(request, exchange) : request
+        let request = request.body?.isResolved == false ? try await resolved(request, exchange, context) : request
         let sent = try demanding(request, context)
         let collector = begin(request, exchange, context)
         defer {
@@ -105,9 +105,13 @@ final class Wire: Sendable {
 
     /// Runs the closures that make the parts of a request's body.
     @inline(never)
-    private func resolved(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPRequest {
+    private func resolved(_ request: HTTPRequest, _ exchange: Exchange, _ context: CallContext) async throws -> HTTPRequest {
         var request = request
-        request.body = try await request.body?.resolved()
+        do {
+            request.body = try await request.body?.resolved()
+        } catch {
+            throw Self.failure(error, of: request, in: context, after: nil)
+        }
         if let body = request.body { exchange.watch(body) }
         return request
     }
