@@ -74,6 +74,7 @@ func measure(_ scheme: String, _ base: URL, _ authorities: URL?) async throws {
     let contenders = [
         try Contender(inC: url, authorities?.path),
         Contender("Ness", url) { try await ness.httpRequest(.post, withUrl: $0).set(body: body).dataRequest().value.responseData.count },
+        Contender("Ness, awaited", url) { try await ness.httpRequest(.post, withUrl: $0).set(body: body).response().body.count },
         Contender("AsyncHTTPClient", url) {
             var request = HTTPClientRequest(url: $0.absoluteString)
             request.method = .POST

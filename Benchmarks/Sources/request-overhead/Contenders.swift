@@ -40,7 +40,8 @@ struct Contender: Sendable {
     }
 }
 
-/// Returns all clients. The URLs differ, because Ness would share a response among concurrent callers of the same URL.
+/// Returns all clients. The URLs differ, because Ness would share a response among concurrent callers of the same URL. "Ness, awaited" is
+/// the like of the other clients: it awaits the response without a promise, and shares none.
 func makeContenders(_ urls: [URL]) throws -> [Contender] {
     var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 4_096
@@ -48,15 +49,23 @@ func makeContenders(_ urls: [URL]) throws -> [Contender] {
     let sessionConfiguration = URLSessionConfiguration.ephemeral
     sessionConfiguration.httpMaximumConnectionsPerHost = width
     let session = URLSession(configuration: sessionConfiguration)
-    func ness(_ name: String, divisor: Int = 1, _ transport: any Transport) -> Contender {
-        let ness = Ness {
+    func manager(_ transport: any Transport) -> Ness {
+        Ness {
             $0.transport = transport
             $0.maximumConnectionsPerHost = 4_096
             $0.timeout = .seconds(600)
         }
+    }
+    func ness(_ name: String, divisor: Int = 1, _ transport: any Transport) -> Contender {
+        let ness = manager(transport)
         return Contender(name, divisor: divisor, urls) {
             try await ness.httpRequest(.get, withUrl: $0).dataRequest().value.responseData.count
         }
+    }
+    func awaited(_ transport: any Transport) -> Contender {
+        let ness = manager(transport)
+        ness.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
+        return Contender("Ness, awaited", urls) { try await ness.httpRequest(.get, withUrl: $0).response().body.count }
     }
     let others = [
         Contender("AsyncHTTPClient", urls) {
@@ -75,7 +84,7 @@ func makeContenders(_ urls: [URL]) throws -> [Contender] {
         }
         return length.withLock { $0 }
     }
-    return [inC, bare, ness("Ness", transport)] + others + [ness("Ness over URLSession", divisor: 4, URLSessionTransport())]
+    return [inC, bare, ness("Ness", transport), awaited(transport)] + others + [ness("Ness over URLSession", divisor: 4, URLSessionTransport())]
     #else
     return [ness("Ness", divisor: 4, URLSessionTransport())] + others
     #endif
