@@ -25,10 +25,13 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// True if missing folders of the destination are created.
     var createsFolders = false
     /// Chooses the final URL of a file for which `destination` is the folder of the partial file; `nil` to choose a name in that folder.
-    var choose: (@Sendable (HTTPResponse) throws -> URL)?
+    var choose: Choice?
 
-    /// The state that the attempts of this one download share.
-    let session = DownloadCarryOver()
+    /// A caller's choice of the final URL. A class, because closures cannot be compared.
+    final class Choice: Sendable {
+        let url: @Sendable (HTTPResponse) throws -> URL
+        init(_ url: @escaping @Sendable (HTTPResponse) throws -> URL) { self.url = url }
+    }
 
     package init(destination: Destination, segments: Int, coding: DownloadCoding = .refused, isConditional: Bool = false) {
         self.destination = destination
@@ -39,8 +42,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
 
     /// The text that distinguishes requests for different targets.
     package var description: String {
-        // Closures cannot be compared.
-        let chosen = choose == nil ? "" : "\(ObjectIdentifier(session))"
+        let chosen = choose.map { "\(ObjectIdentifier($0))" } ?? ""
         let expected = expectation.map { "\($0)" } ?? "-"
         return "\(destination) \(identifier ?? "-") \(segments) \(coding) \(isConditional) \(expected) \(createsFolders) \(chosen)"
     }
@@ -69,24 +71,25 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - path: The path of the partial file: see `partialPath(_:)`.
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
+    ///   - carried: What earlier attempts have left.
     ///   - elapsed: The time since a fixed moment.
     ///   - isForbidden: Tells whether the sandbox is the reason of an error.
     ///   - makeFolder: Makes the temporary folder for a destination. `nil` if the platform offers none.
     /// - Throws: `FileError`, for example if another download has the file open.
     func openPartialFile(
-        path: String, source: String?, elapsed: @escaping @Sendable () -> Duration,
+        path: String, source: String?, carrying carried: DownloadCarryOver, elapsed: @escaping @Sendable () -> Duration,
         isForbidden: (FileError) -> Bool = { $0.code == EPERM }, makeFolder: (URL) throws -> URL? = DownloadTarget.replacementFolder
     ) async throws -> PartialFile {
         do {
             return try await PartialFile.open(
-                path: session.partialPath ?? path, source: source, expecting: expectation?.size, elapsed: elapsed)
+                path: carried.partialPath ?? path, source: source, expecting: expectation?.size, elapsed: elapsed)
         } catch let error as FileError {
-            guard case .file(let file) = destination, session.partialPath == nil, isForbidden(error), let folder = try? makeFolder(file)
+            guard case .file(let file) = destination, carried.partialPath == nil, isForbidden(error), let folder = try? makeFolder(file)
             else {
                 throw error
             }
             let other = folder.appendingPathComponent(URL(fileURLWithPath: path).lastPathComponent, isDirectory: false).path
-            session.moves(to: other)
+            carried.moves(to: other)
             return try await PartialFile.open(path: other, source: source, expecting: expectation?.size, elapsed: elapsed)
         }
     }
@@ -152,7 +155,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// - Throws: `FileError`, or the error of the caller's closure.
     func destination(for response: HTTPResponse, called name: String?) throws -> URL {
         if let choose {
-            let chosen = try choose(response).standardizedFileURL
+            let chosen = try choose.url(response).standardizedFileURL
             try check(chosen)
             return chosen
         }
@@ -197,44 +200,4 @@ public enum DownloadCoding: Sendable, Hashable {
     /// This requires a transport that can leave a body compressed. With any other transport, such as URLSession, the download fails with
     /// `NessError.invalidRequest`.
     case asStored
-}
-
-/// The state that one attempt of a download leaves to the next one, besides the partial file.
-final class DownloadCarryOver: Sendable {
-    private struct State: Sendable {
-        var response: HTTPResponse?
-        /// The path of the partial file, if it does not lie beside the destination.
-        var partialPath: String?
-    }
-
-    private let state = Lock(State())
-
-    /// The path of the partial file. `nil` if it lies beside the destination.
-    var partialPath: String? { state.withLock { $0.partialPath } }
-
-    /// Sets the path of the partial file, in a folder that is deleted with the file.
-    func moves(to path: String) { state.withLock { $0.partialPath = path } }
-
-    // MARK: the time between the rename of the file and the result of its promise
-
-    // Without the kept response, a pause at that time would fetch the file again, and a folder would get it twice.
-
-    func keep(_ finished: HTTPResponse) {
-        let path = state.withLock { state in
-            state.response = finished
-            // A later attempt makes another folder.
-            return state.partialPath.take()
-        }
-        if let path { rmdir(URL(fileURLWithPath: path).deletingLastPathComponent().path) }
-    }
-
-    /// Returns the kept response once, if its file still exists.
-    func take() -> HTTPResponse? {
-        let finished = state.withLock { state in
-            defer { state.response = nil }
-            return state.response
-        }
-        guard let path = finished?.file?.path, FileManager.default.fileExists(atPath: path) else { return nil }
-        return finished
-    }
 }

@@ -85,7 +85,7 @@ extension RequestBuilder {
     ) -> DownloadPromise {
         var target = DownloadTarget(destination: .folder(folder.standardizedFileURL), segments: segments, coding: coding)
         (target.identifier, target.expectation, target.createsFolders) = (identifier, expectation, createsFolders)
-        target.choose = destination
+        target.choose = destination.map { DownloadTarget.Choice($0) }
         return download(target, retryControl)
     }
 

@@ -160,17 +160,17 @@ import Testing
     func following() async throws {
         let destinations = PartialFileClaims(), begun = TestGate(), gate = TestGate(), order = Log<Int>()
         let first = Task {
-            try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.call()) {
+            try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.callers()) {
                 begun.open()
                 await gate.wait()
                 order.add(1)
             }
         }
         await begun.wait()
-        let second = Task { try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.call()) { order.add(2) } }
+        let second = Task { try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.callers()) { order.add(2) } }
         for other in ["t", nil] {
             await #expect(throws: FileError.self) {
-                try await destinations.withExclusiveAccess("p", fetching: other, for: Self.call()) { order.add(3) }
+                try await destinations.withExclusiveAccess("p", fetching: other, for: Self.callers()) { order.add(3) }
             }
         }
         gate.open()
@@ -187,7 +187,7 @@ import Testing
         for number in 0..<10 {
             tasks.append(
                 Task {
-                    try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.call()) {
+                    try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.callers()) {
                         order.add(number)
                         begun.enter()
                         await gates[number].wait()
@@ -209,10 +209,10 @@ import Testing
     @Test("a download of another source waits for a dropped one, but not for the download behind it")
     func mixed() async throws {
         let destinations = PartialFileClaims(), begun = Tally(), gate = TestGate(), next = TestGate()
-        let call = Self.call()
-        call.end(with: .failure(CancellationError()))
+        let ended = Self.callers()
+        ended.leave()
         let dropped = Task {
-            try await destinations.withExclusiveAccess("p", fetching: "s", for: call) {
+            try await destinations.withExclusiveAccess("p", fetching: "s", for: ended) {
                 begun.enter()
                 await Task.detached { await gate.wait() }.value
             }
@@ -222,7 +222,7 @@ import Testing
         let others = ["t", "s", "t"].enumerated().map { index, source in
             Task {
                 await Self.until { destinations.waitingCount("p") == index }
-                try await destinations.withExclusiveAccess("p", fetching: source, for: Self.call()) {
+                try await destinations.withExclusiveAccess("p", fetching: source, for: Self.callers()) {
                     begun.enter()
                     await next.wait()
                 }
@@ -239,8 +239,10 @@ import Testing
         #expect(destinations.waitingCount("p") == 0 && begun.total == 3)
     }
 
-    private static func call() -> Call {
-        Call(.success(HTTPRequest(url: URL(fileURLWithPath: "/"))), CallOptions(), clock: PipelineClock(ContinuousClock()))
+    private static func callers() -> DownloadCarryOver {
+        let callers = DownloadCarryOver()
+        callers.join()
+        return callers
     }
 
     /// Yields to other tasks until a condition is met.

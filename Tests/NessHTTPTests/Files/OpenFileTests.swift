@@ -64,14 +64,18 @@ import Testing
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin"), temporary = folder.appendingPathComponent("replacement")
             let target = DownloadTarget(destination: .file(file), segments: 1), path = target.partialPath("s")
+            let carried = DownloadCarryOver()
             // Stands for the sandbox: the partial file can't be made.
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
             let elapsed: @Sendable () -> Duration = { .zero }
             await #expect(throws: FileError.self) {
-                _ = try await target.openPartialFile(path: path, source: "s", elapsed: elapsed, makeFolder: { _ in temporary })
+                _ = try await target.openPartialFile(
+                    path: path, source: "s", carrying: carried, elapsed: elapsed, makeFolder: { _ in temporary })
             }
             func open() async throws -> PartialFile {
-                try await target.openPartialFile(path: path, source: "s", elapsed: elapsed, isForbidden: { _ in true }) { destination in
+                try await target.openPartialFile(
+                    path: path, source: "s", carrying: carried, elapsed: elapsed, isForbidden: { _ in true }
+                ) { destination in
                     #expect(destination == file)
                     try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
                     return temporary
@@ -89,7 +93,7 @@ import Testing
             try await second.write(Data("56789".utf8), toSpan: 0, in: second.present.generation)
             #expect(try await second.finish(as: file, replaces: true) == file)
             #expect(try Data(contentsOf: file) == Data("0123456789".utf8))
-            target.session.keep(HTTPResponse(statusCode: 200, request: HTTPRequest(url: try url("https://example.com/a"))))
+            carried.keep(HTTPResponse(statusCode: 200, request: HTTPRequest(url: try url("https://example.com/a"))))
             #expect(!FileManager.default.fileExists(atPath: temporary.path))
         }
     }

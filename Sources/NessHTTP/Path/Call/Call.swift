@@ -104,7 +104,7 @@ final class Call: Sendable {
 
     // MARK: the end
 
-    /// True once the call has ended. Its task may not have noticed yet.
+    /// True once the call has ended, or only the reader of its stream is left. Its task may not have noticed yet.
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Ends the call. Only the first end counts. Callable from any thread, without a lock held.
@@ -129,6 +129,8 @@ final class Call: Sendable {
         _ ended: CallState.End, _ outcome: Result<HTTPResponse, any Error>, isDrop: Bool, _ settle: (@Sendable () -> Void)? = nil
     ) {
         ended.deadlineTimer?.cancel()
+        // Before the promise settles: a handler may start another download to the same file.
+        ended.held.carryOver?.leave()
         options.sink?.callDidEnd(outcome)
         if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
         finishProgress()
@@ -138,7 +140,7 @@ final class Call: Sendable {
         }
         switch ended.held.wait {
         case .flight(let member): member.leave()
-        case .pause(let waiter): waiter.resume(.failure(CancellationError()))
+        case .pause(let waiter, _): waiter.resume(.failure(CancellationError()))
         case .delay, .none: break
         }
         ended.task?.cancel()
@@ -186,11 +188,23 @@ final class Call: Sendable {
 
     /// Notes the flight that the call takes part in.
     /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the flight.
-    func enter(_ member: Flight.Member) throws { try state.withLock { try $0.enter(member) } }
+    func enter(_ member: Flight.Member) throws {
+        // First, so that the end of the call finds that it has joined.
+        member.flight.carryOver?.join()
+        do {
+            try state.withLock { try $0.enter(member) }?.leave()
+        } catch {
+            member.flight.carryOver?.leave()
+            throw error
+        }
+    }
 
     /// Notes that the flight has ended, or that the call has left it.
     /// - Throws: `CancellationError` if the call has ended.
     func leaveFlight() throws { try state.withLock { try $0.leaveFlight() } }
+
+    /// What the earlier flights of a download have left; `nil` before the first.
+    var carryOver: DownloadCarryOver? { state.withLock { $0.active?.carryOver } }
 
     /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) { _ = state.withLock { $0.setPartial(source) } }

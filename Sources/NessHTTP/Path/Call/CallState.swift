@@ -1,14 +1,13 @@
 /// The state of a call: its phase, and what each phase has.
 ///
-/// A value without a lock, a task that it starts or a closure that it calls. Each event is a mutating function, and returns what has to be
-/// done outside the lock that `Call` holds.
+/// A value without a lock. Each event is a mutating function, and returns what has to be done outside the lock that `Call` holds.
 struct CallState: Sendable {
     enum Phase: Sendable {
         /// New, running or paused; for a stream until its body has arrived. `active` has what the call holds meanwhile.
         case active
         /// The body of a stream has arrived, and its reader has not ended.
         case unread(HTTPResponse)
-        /// Ended with a response or an error; for a stream whose promise has settled, with the reader's.
+        /// Ended with a response or an error; for a stream whose body has arrived, with the reader's.
         case ended(Result<HTTPResponse, any Error>, isDrop: Bool)
     }
 
@@ -18,11 +17,14 @@ struct CallState: Sendable {
         /// The task that makes the attempts; `nil` before the start, and for a call that is awaited.
         fileprivate(set) var task: Task<Void, Never>?
         fileprivate(set) var wait = Wait.none
-        fileprivate(set) var deadline = Deadline.none
+        /// `nil` without a deadline, and during a pause.
+        fileprivate(set) var deadline: Deadline?
         /// Ends the work that another result can replace at the deadline; `nil` if the deadline ends the call.
         fileprivate var abandon: (@Sendable (any Error) -> Void)?
         /// The manager's registry, and the call's number in it; `nil` before the start.
         fileprivate var registration: (registry: RunningRequests, id: Int)?
+        /// What the attempts of a download leave to the next one; `nil` before the first flight, and for any other kind.
+        fileprivate(set) var carryOver: DownloadCarryOver?
         /// The source of the current exchange's partial response.
         fileprivate(set) var partial: (any PartialResponse)?
 
@@ -48,14 +50,15 @@ struct CallState: Sendable {
         case flight(Flight.Member)
         /// The time before the next attempt, which a pause ends.
         case delay(Task<Void, any Error>)
-        case pause(Waiter)
+        /// A pause, and the time that the deadline has left; `nil` without a deadline.
+        case pause(Waiter, left: Duration?)
     }
 
-    enum Deadline: Sendable {
-        case none
-        case running(StartedTimer, end: Duration)
-        /// During a pause.
-        case suspended(left: Duration)
+    /// The deadline while it runs.
+    struct Deadline: Sendable {
+        let timer: StartedTimer
+        /// On the manager's clock.
+        let end: Duration
     }
 
     private(set) var phase = Phase.active
@@ -130,7 +133,7 @@ struct CallState: Sendable {
         /// False if the end is yet to come: the body of a stream has not been read.
         let tellsObservers: Bool
 
-        var deadlineTimer: StartedTimer? { if case .running(let timer, _) = held.deadline { timer } else { nil } }
+        var deadlineTimer: StartedTimer? { held.deadline?.timer }
         var owner: (any CallOwner)? { if case .owner(let owner) = held.result { owner } else { nil } }
         func unregister() { if let (registry, id) = held.registration { registry.remove(id) } }
     }
@@ -192,10 +195,18 @@ struct CallState: Sendable {
     // MARK: the flight
 
     /// The call has joined a flight.
+    /// - Returns: What its earlier flights have left, which the call leaves in turn.
     /// - Throws: `CancellationError` after the end, `Call.Paused` during a pause. The caller then has to leave the flight.
-    mutating func enter(_ member: Flight.Member) throws {
+    mutating func enter(_ member: Flight.Member) throws -> DownloadCarryOver? {
         if isPaused { throw Call.Paused() }
-        guard change({ $0.wait = .flight(member) }) != nil else { throw CancellationError() }
+        let earlier: DownloadCarryOver?? = change { active in
+            defer { (active.wait, active.carryOver) = (.flight(member), member.flight.carryOver) }
+            return active.carryOver
+        }
+        guard let earlier else { throw CancellationError() }
+        // An attempt that begins after a pause is not repeated because of it.
+        if case .new = pauses { pauses = .noticed }
+        return earlier
     }
 
     /// The flight has ended, or the call has left it.
@@ -216,20 +227,17 @@ struct CallState: Sendable {
     // MARK: the deadline
 
     /// The end of the deadline, on the manager's clock; `nil` while it does not run.
-    var deadlineEnd: Duration? {
-        if case .running(_, let end) = active?.deadline { return end }
-        return nil
-    }
+    var deadlineEnd: Duration? { active?.deadline?.end }
 
     /// The deadline starts, or continues. During a pause it waits for the resume.
     /// - Returns: False if the timer is not needed.
     mutating func startDeadline(_ timer: StartedTimer, after time: Duration, end: Duration) -> Bool {
         change { active in
-            if case .pause = active.wait {
-                active.deadline = .suspended(left: time)
+            if case .pause(let waiter, _) = active.wait {
+                active.wait = .pause(waiter, left: time)
                 return false
             }
-            active.deadline = .running(timer, end: end)
+            active.deadline = Deadline(timer: timer, end: end)
             return true
         } ?? false
     }
@@ -250,8 +258,8 @@ struct CallState: Sendable {
     /// - Returns: False if the call has ended, or is paused.
     mutating func prolongDeadline(_ timer: StartedTimer) -> Bool {
         change { active in
-            guard case .running(_, let end) = active.deadline else { return false }
-            active.deadline = .running(timer, end: end)
+            guard let end = active.deadline?.end else { return false }
+            active.deadline = Deadline(timer: timer, end: end)
             return true
         } ?? false
     }
@@ -269,12 +277,9 @@ struct CallState: Sendable {
     mutating func pause(_ waiter: Waiter, at now: Duration) -> Pause? {
         if isPaused { return nil }
         let pause: Pause? = change { active in
-            var timer: StartedTimer?
-            if case .running(let running, let end) = active.deadline {
-                (timer, active.deadline) = (running, .suspended(left: end - now))
-            }
-            defer { active.wait = .pause(waiter) }
-            return Pause(wait: active.wait, deadlineTimer: timer)
+            let deadline = active.deadline.take()
+            defer { active.wait = .pause(waiter, left: deadline.map { $0.end - now }) }
+            return Pause(wait: active.wait, deadlineTimer: deadline?.timer)
         }
         if pause != nil { pauses = .new }
         return pause
@@ -284,10 +289,8 @@ struct CallState: Sendable {
     /// - Returns: The wait to end, and the time that the deadline has left; `nil` for a call that is not paused.
     mutating func resume() -> (waiter: Waiter, timeLeft: Duration?)? {
         change { active in
-            guard case .pause(let waiter) = active.wait else { return nil }
+            guard case .pause(let waiter, let left) = active.wait else { return nil }
             active.wait = .none
-            guard case .suspended(let left) = active.deadline else { return (waiter, nil) }
-            active.deadline = .none
             return (waiter, left)
         } ?? nil
     }
@@ -297,7 +300,7 @@ struct CallState: Sendable {
     mutating func noticePause() -> (isNew: Bool, waiter: Waiter?) {
         let isNew = if case .new = pauses { true } else { false }
         if isNew { pauses = .noticed }
-        if case .pause(let waiter) = active?.wait { return (isNew, waiter) }
+        if case .pause(let waiter, _) = active?.wait { return (isNew, waiter) }
         return (isNew, nil)
     }
 

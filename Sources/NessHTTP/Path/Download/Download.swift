@@ -7,7 +7,9 @@ extension Pipeline {
     @inline(never)
     func download(_ request: HTTPRequest, _ flight: Flight) async throws -> HTTPResponse {
         let context = flight.context
-        guard let target = context.options.download else { return try await redirects(request, flight, context.options.sink) }
+        guard let target = context.options.download, let carried = flight.carryOver else {
+            return try await redirects(request, flight, context.options.sink)
+        }
         try check(request, target, in: context)
         // Ranges are defined for GET alone (RFC 9110, 14.2). What must not be repeated is sent once, as a whole.
         let isResumable = request.method == .get && request.body == nil && request.isIdempotent
@@ -16,9 +18,11 @@ extension Pipeline {
         let path = target.partialPath(hash)
         // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.options.epoch) {
-            try await PartialFileClaims.shared.withExclusiveAccess(path, fetching: source, for: context.call) {
+            try await PartialFileClaims.shared.withExclusiveAccess(path, fetching: source, for: carried) {
                 // Only for the first attempt: a retry follows a rejected response.
-                if let finished = target.session.take(), context.attempt == 1 || context.call.hasBeenPaused { return finished }
+                if let finished = carried.take(for: context.call.request.id), context.attempt == 1 || context.call.hasBeenPaused {
+                    return finished
+                }
                 try target.check()
                 // Another method is sent for its effect.
                 if request.method == .get, let saved = await target.savedAsExpected() {
@@ -26,14 +30,15 @@ extension Pipeline {
                     flight.reportSavedFile(of: saved.length)
                     return HTTPResponse(unchanged: saved.file, request: request)
                 }
-                let file = try await target.openPartialFile(path: path, source: source, elapsed: clock.elapsed)
+                let file = try await target.openPartialFile(
+                    path: path, source: source, carrying: carried, elapsed: clock.elapsed)
                 let version = version(of: target, source)
                 flight.reportProgress(of: file)
                 let run = DownloadRun(request, target, file, version, hash, isResumable: isResumable, in: context) { [self] in
                     try await redirects($0, flight, $1)
                 }
                 let response = try await run.run()
-                if response.file != nil { target.session.keep(response) }
+                if response.file != nil { carried.keep(response) }
                 return response
             }
         }

@@ -10,12 +10,13 @@ final class PartialFileClaims: Sendable {
     private final class Claim: Sendable {
         /// Identifies the requested resource. `nil` if it equals no other.
         let source: String?
-        let call: Call
+        /// Identifies the callers who share the download.
+        let callers: DownloadCarryOver
         private let cancelled = Lock(false)
 
-        init(_ source: String?, _ call: Call) {
+        init(_ source: String?, _ callers: DownloadCarryOver) {
             self.source = source
-            self.call = call
+            self.callers = callers
         }
 
         /// A Boolean value that indicates whether the download is about to leave the file.
@@ -40,14 +41,14 @@ final class PartialFileClaims: Sendable {
         var isMixed = false
     }
 
-    /// The last download that used a file. The reference is weak: a call that was released has ended.
+    /// The last download that used a file. The reference is weak: its callers release it at their ends.
     private struct Owner: Sendable {
         let source: String?
-        weak var call: Call?
+        weak var callers: DownloadCarryOver?
 
         /// A Boolean value that indicates whether a download must leave the file to this one, which is paused or waits for an attempt.
         func excludes(_ claim: Claim) -> Bool {
-            guard let call, !call.hasEnded, call !== claim.call else { return false }
+            guard let callers, callers !== claim.callers, callers.hasCallers else { return false }
             return !claim.hasSameSource(as: source)
         }
     }
@@ -62,10 +63,10 @@ final class PartialFileClaims: Sendable {
 
         mutating func keep(_ path: String, _ claim: Claim) {
             if kept.count >= keptLimit {
-                kept = kept.filter { $0.value.call?.hasEnded == false }
+                kept = kept.filter { $0.value.callers?.hasCallers == true }
                 keptLimit = max(64, 2 * kept.count)
             }
-            kept[path] = Owner(source: claim.source, call: claim.call)
+            kept[path] = Owner(source: claim.source, callers: claim.callers)
         }
     }
 
@@ -81,12 +82,12 @@ final class PartialFileClaims: Sendable {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - source: Identifies the requested resource. Downloads of the same source wait for each other; `nil` equals no other.
-    ///   - call: The call that downloads.
+    ///   - callers: Identifies the callers who share the download.
     /// - Throws: `FileError` if another download uses the file; `CancellationError`; the operation's error.
     func withExclusiveAccess<Value: Sendable>(
-        _ path: String, fetching source: String?, for call: Call, _ operation: @Sendable () async throws -> Value
+        _ path: String, fetching source: String?, for callers: DownloadCarryOver, _ operation: @Sendable () async throws -> Value
     ) async throws -> Value {
-        let claim = Claim(source, call)
+        let claim = Claim(source, callers)
         // The handler covers everything: a download that starts after a drop must immediately see that this one is ending.
         return try await withTaskCancellationHandler {
             try await take(path, claim)?.wait()

@@ -63,7 +63,7 @@ struct ExchangeState: Sendable {
     mutating func begin(_ permit: CircuitPermit?, at now: Duration) throws {
         self.permit = permit
         try check()
-        if case .queued = phase { phase = .running(Running()) }
+        phase = .running(Running())
         idleness.begin(at: now)
     }
 

@@ -74,6 +74,8 @@ final class Flight: Sendable {
     private let clock: PipelineClock
     /// Changes the events of a download, which report its file; `nil` for any other kind.
     private let downloadEvents: DownloadEvents?
+    /// What the attempts of a download leave to the next one; `nil` for any other kind.
+    let carryOver: DownloadCarryOver?
     private let state = Lock(FlightState())
 
     /// Makes a flight without members.
@@ -86,7 +88,9 @@ final class Flight: Sendable {
         self.identity = identity
         self.context = context
         clock = context.call.clock
-        downloadEvents = context.options.download == nil ? nil : DownloadEvents()
+        let isDownload = context.options.download != nil
+        downloadEvents = isDownload ? DownloadEvents() : nil
+        carryOver = isDownload ? context.call.carryOver ?? DownloadCarryOver() : nil
     }
 
     // MARK: the start and the end

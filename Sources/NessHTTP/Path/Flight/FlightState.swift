@@ -1,7 +1,6 @@
 /// The state of a flight: its phase, and what each phase has.
 ///
-/// A value without a lock, a task that it starts or a closure that it calls. Each event is a mutating function, and returns what has to be
-/// done outside the lock that `Flight` holds.
+/// A value without a lock. Each event is a mutating function, and returns what has to be done outside the lock that `Flight` holds.
 struct FlightState: Sendable {
     typealias Member = Flight.Member
     typealias Outcome = Result<HTTPResponse, any Error>
@@ -28,9 +27,9 @@ struct FlightState: Sendable {
     private var events = LatestEvents()
     /// The number of events so far.
     private(set) var eventCount = 0
-    /// The time of the next idle check; `nil` if none is planned.
+    /// The time of the idle check that was planned last; `nil` if none was.
     private var nextCheck: Duration?
-    /// True if a caller has another idle timeout once the head has arrived.
+    /// True if a caller, who may have left, has another idle timeout once the head has arrived.
     private(set) var hasTimeoutToHead = false
     /// The exchanges: several for a download in segments.
     private var exchanges: [Exchange] = []
@@ -107,7 +106,7 @@ struct FlightState: Sendable {
         case joined(Member, isLate: Bool, excluded: [Member], checked: [Exchange])
         /// The flight has just finished: the caller gets the outcome.
         case late(Member, Outcome)
-        /// The flight was left by all, or is about to time out for all.
+        /// The flight was left by all, abandoned or discarded, is about to time out for all, or has an outcome that is not shared.
         case tooLate
     }
 
@@ -146,12 +145,9 @@ struct FlightState: Sendable {
         guard let member = members.leave(id) else { return nil }
         if !behind.isEmpty { behind.removeAll { $0 === member } }
         guard members.isEmpty else { return (member, nil) }
-        switch phase {
-        case .open, .timingOut:
-            phase = .stopped(error)
-            return (member, Stop(members: [], driver: driver, exchanges: exchanges))
-        case .stopped, .finished: return (member, nil)
-        }
+        // Open, or timing out: a stop and an end take all members.
+        phase = .stopped(error)
+        return (member, Stop(members: [], driver: driver, exchanges: exchanges))
     }
 
     // MARK: the exchanges

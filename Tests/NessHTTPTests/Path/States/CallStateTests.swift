@@ -42,7 +42,7 @@ import Testing
             cancel(end.deadlineTimer)
             switch end.held.wait {
             case .flight: isMember = false
-            case .pause(let waiter): resume(waiter)
+            case .pause(let waiter, _): resume(waiter)
             case .delay, .none: break
             }
         }
@@ -101,7 +101,7 @@ import Testing
                 guard !model.isMember else { return false }
                 do {
                     let wasPaused = model.state.isPaused
-                    try model.state.enter(member)
+                    _ = try model.state.enter(member)
                     if wasPaused { model.enteredWhilePaused = true }
                     model.isMember = true
                 } catch {}
