@@ -1,10 +1,10 @@
 import Foundation
 import NessLock
 
-/// What the attempts of a download leave to the next one, besides the partial file.
+/// The state that the attempts of a download leave to the next one, besides the partial file.
 ///
-/// All callers who have shared the download hold it until they end: one who was paused keeps the file, and gets the result that the others
-/// have received meanwhile, whoever of them started the download.
+/// All callers who have shared the download hold it until they end. One who was paused keeps the file, and gets the result that the others
+/// have received meanwhile, even if it did not start the download.
 final class DownloadCarryOver: Sendable {
     private struct State: Sendable {
         /// The number of callers who take part.

@@ -71,7 +71,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - path: The path of the partial file: see `partialPath(_:)`.
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
-    ///   - carried: What earlier attempts have left.
+    ///   - carried: The state that earlier attempts have left.
     ///   - elapsed: The time since a fixed moment.
     ///   - isForbidden: Tells whether the sandbox is the reason of an error.
     ///   - makeFolder: Makes the temporary folder for a destination. `nil` if the platform offers none.

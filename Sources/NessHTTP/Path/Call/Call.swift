@@ -203,7 +203,7 @@ final class Call: Sendable {
     /// - Throws: `CancellationError` if the call has ended.
     func leaveFlight() throws { try state.withLock { try $0.leaveFlight() } }
 
-    /// What the earlier flights of a download have left; `nil` before the first.
+    /// The state that outlives the attempts of a download; `nil` before the first flight.
     var carryOver: DownloadCarryOver? { state.withLock { $0.active?.carryOver } }
 
     /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.

@@ -23,7 +23,7 @@ struct CallState: Sendable {
         fileprivate var abandon: (@Sendable (any Error) -> Void)?
         /// The manager's registry, and the call's number in it; `nil` before the start.
         fileprivate var registration: (registry: RunningRequests, id: Int)?
-        /// What the attempts of a download leave to the next one; `nil` before the first flight, and for any other kind.
+        /// The state that outlives the attempts of a download; `nil` before the first flight, and for any other kind.
         fileprivate(set) var carryOver: DownloadCarryOver?
         /// The source of the current exchange's partial response.
         fileprivate(set) var partial: (any PartialResponse)?
@@ -195,7 +195,7 @@ struct CallState: Sendable {
     // MARK: the flight
 
     /// The call has joined a flight.
-    /// - Returns: What its earlier flights have left, which the call leaves in turn.
+    /// - Returns: The state of the download that the call took part in before, to be left outside the lock.
     /// - Throws: `CancellationError` after the end, `Call.Paused` during a pause. The caller then has to leave the flight.
     mutating func enter(_ member: Flight.Member) throws -> DownloadCarryOver? {
         if isPaused { throw Call.Paused() }
@@ -204,7 +204,7 @@ struct CallState: Sendable {
             return active.carryOver
         }
         guard let earlier else { throw CancellationError() }
-        // An attempt that begins after a pause is not repeated because of it.
+        // An attempt that starts after a pause is not repeated because of it.
         if case .new = pauses { pauses = .noticed }
         return earlier
     }

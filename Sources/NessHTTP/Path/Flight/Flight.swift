@@ -74,7 +74,7 @@ final class Flight: Sendable {
     private let clock: PipelineClock
     /// Changes the events of a download, which report its file; `nil` for any other kind.
     private let downloadEvents: DownloadEvents?
-    /// What the attempts of a download leave to the next one; `nil` for any other kind.
+    /// The state that outlives the attempts of a download; `nil` for any other kind.
     let carryOver: DownloadCarryOver?
     private let state = Lock(FlightState())
 
