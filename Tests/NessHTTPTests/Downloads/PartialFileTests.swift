@@ -239,6 +239,24 @@ import Testing
         #expect(destinations.waitingCount("p") == 0 && begun.total == 3)
     }
 
+    @Test("a download of another source waits for one whose callers have ended, even before that one notices") func ended() async throws {
+        let destinations = PartialFileClaims(), begun = TestGate(), gate = TestGate(), callers = Self.callers()
+        let first = Task {
+            try await destinations.withExclusiveAccess("p", fetching: "s", for: callers) {
+                begun.open()
+                await gate.wait()
+            }
+        }
+        await begun.wait()
+        // An immediate handler of the end may start the next download.
+        callers.leave()
+        let next = Task { try await destinations.withExclusiveAccess("p", fetching: "t", for: Self.callers()) { 2 } }
+        await Self.until { destinations.waitingCount("p") == 1 }
+        gate.open()
+        try await first.value
+        #expect(try await next.value == 2)
+    }
+
     private static func callers() -> DownloadCarryOver {
         let callers = DownloadCarryOver()
         callers.join()

@@ -20,7 +20,7 @@ final class PartialFileClaims: Sendable {
         }
 
         /// A Boolean value that indicates whether the download is about to leave the file.
-        var isEnding: Bool { cancelled.withLock { $0 } }
+        var isEnding: Bool { !callers.hasCallers || cancelled.withLock { $0 } }
         func end() { cancelled.withLock { $0 = true } }
 
         func hasSameSource(as source: String?) -> Bool { source != nil && source == self.source }
