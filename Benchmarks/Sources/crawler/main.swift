@@ -40,7 +40,7 @@ let round = Atomic(0)
 /// A cache as a process finds it when it starts: nothing is in memory.
 func openCache() -> HTTPCache {
     let folder = folder.appendingPathComponent("\(round.load(ordering: .relaxed))", isDirectory: true)
-    return HTTPCache(memoryLimit: 1 << 20, folder: folder, diskLimit: 4 << 30)
+    return HTTPCache(memoryLimit: 1 << 20, storage: CacheFolder(folder, limit: 4 << 30))
 }
 
 let contenders: [(name: String, body: () async throws -> Void)] = [

@@ -1,27 +1,36 @@
+/// A key of `CacheEntries`. All entries of a URL can be removed together.
+protocol CacheEntryKey: Hashable, Sendable {
+    associatedtype URLName: Hashable & Sendable
+    var url: URLName { get }
+}
+
+extension CacheKey: CacheEntryKey {}
+extension CacheStorageKey: CacheEntryKey {}
+
 /// Values with a size each, by key, in the order of their last use. An operation takes the same time with few values and with many.
-struct CacheEntries<Value: Sendable>: Sendable {
+struct CacheEntries<Key: CacheEntryKey, Value: Sendable>: Sendable {
     /// A link of the ring. The link at index 0 has no entry: the newest entry is before it, the oldest after it.
     private struct Link: Sendable {
-        var entry: (key: CacheKey, value: Value, size: Int)?
+        var entry: (key: Key, value: Value, size: Int)?
         var older = 0
         var newer = 0
     }
 
     private var links = [Link()]
     private var free: [Int] = []
-    private var indices: [CacheKey: Int] = [:]
+    private var indices: [Key: Int] = [:]
     /// The keys by URL, so that all entries of one URL can be removed together.
-    private var keysByURL: [ExactText: Set<CacheKey>] = [:]
+    private var keysByURL: [Key.URLName: Set<Key>] = [:]
     /// The sum of the sizes.
     private(set) var size = 0
 
-    var keys: [CacheKey] { Array(indices.keys) }
+    var keys: [Key] { Array(indices.keys) }
 
     /// The keys with a URL.
-    func keys(of url: ExactText) -> [CacheKey] { Array(keysByURL[url] ?? []) }
+    func keys(of url: Key.URLName) -> [Key] { Array(keysByURL[url] ?? []) }
 
     /// Returns the value of a key, and marks it as just used.
-    mutating func use(_ key: CacheKey) -> Value? {
+    mutating func use(_ key: Key) -> Value? {
         guard let index = indices[key] else { return nil }
         if links[0].older != index {
             unlink(index)
@@ -31,7 +40,7 @@ struct CacheEntries<Value: Sendable>: Sendable {
     }
 
     /// Adds a value as just used, in place of an older value of the key.
-    mutating func insert(_ key: CacheKey, _ value: Value, size: Int) {
+    mutating func insert(_ key: Key, _ value: Value, size: Int) {
         remove(key)
         if free.isEmpty {
             free = [links.count]
@@ -45,7 +54,7 @@ struct CacheEntries<Value: Sendable>: Sendable {
         self.size += size
     }
 
-    mutating func remove(_ key: CacheKey) {
+    mutating func remove(_ key: Key) {
         guard let index = indices.removeValue(forKey: key) else { return }
         size -= links[index].entry?.size ?? 0
         links[index].entry = nil
@@ -56,8 +65,8 @@ struct CacheEntries<Value: Sendable>: Sendable {
     }
 
     /// Removes the least recently used entries until the sum of the sizes is within a limit. Returns their keys.
-    mutating func evict(to limit: Int) -> [CacheKey] {
-        var gone: [CacheKey] = []
+    mutating func evict(to limit: Int) -> [Key] {
+        var gone: [Key] = []
         while size > limit, let oldest = links[links[0].newer].entry {
             remove(oldest.key)
             gone.append(oldest.key)

@@ -1,14 +1,22 @@
 import Foundation
 import NessLock
 
-/// Stored responses as files, one file for each key. Responses that cannot be read or written count as not stored.
+/// A storage of an `HTTPCache` in files, one for each record.
 ///
-/// A lookup opens one file by its name. It reads no folder, and waits for no change: the index's lock is held for no system call. Changes
-/// run one after another. Before the first of them the folder is read for the sizes and the order of use.
+/// ```swift
+/// let files = CacheFolder(folder, limit: 100 << 20)
+/// let ness = Ness {
+///     $0.cache = HTTPCache(memoryLimit: 10 << 20, storage: files)
+/// }
+/// ```
 ///
-/// A file is renamed to its name when it is complete, and never synced. After a crash of the system the file may be missing, the older one
-/// or incomplete; its checksums reveal an incomplete one.
-package final class CacheFolder: Sendable {
+/// A file that is incomplete, changed or foreign counts as missing. A file is renamed to its name when it is complete, and never synced:
+/// a system crash may lose it, or restore an older or a removed one. Use a folder for one cache at a time. Two processes that use the same
+/// folder find each other's records, but a process removes those of a URL only if it has read or written them, or found them at its start.
+public final class CacheFolder: CacheStorage {
+    // A lookup opens one file by its name. It reads no folder, and waits for no change: the index's lock is held for no system call.
+    // Changes run one after another. Before the first of them the folder is read for the sizes and the order of use.
+
     /// An access to the folder, for tests.
     package enum Access: Sendable {
         case list, read, write, remove
@@ -27,139 +35,129 @@ package final class CacheFolder: Sendable {
     // Queues, so that no thread that runs Swift tasks waits for the disk.
     private let lookups = DispatchQueue(label: "ness.cache.lookups", attributes: .concurrent)
     private let changes = DispatchQueue(label: "ness.cache.changes")
-    /// The files, by the digests of their keys. Empty until the folder was read.
-    private let index = Lock(CacheEntries<Void>())
+    /// The files. Empty until the folder was read.
+    private let index = Lock(CacheEntries<CacheStorageKey, Void>())
 
-    init(_ folder: URL, limit: Int, willAccess: @escaping @Sendable (Access) -> Void) {
+    /// Makes a storage in a folder.
+    /// - Parameters:
+    ///   - folder: The folder of the files. A missing folder is created, readable by this user only. Other files in it stay unchanged.
+    ///   - limit: The largest size of the files, in bytes. The least recently used file is removed first.
+    public convenience init(_ folder: URL, limit: Int) { self.init(folder, limit: limit) { _ in } }
+
+    /// Makes a storage in a folder.
+    /// - Parameter willAccess: Called before each access to the folder. Tests count them.
+    package init(_ folder: URL, limit: Int, willAccess: @escaping @Sendable (Access) -> Void) {
         self.folder = folder.path
         part = "\(folder.path)/\(UUID().uuidString)\(Self.temporarySuffix)"
-        self.limit = limit
+        self.limit = max(0, limit)
         self.willAccess = willAccess
         changes.async { [self] in readFolder() }
     }
 
     /// Reads the size of the files, in bytes.
-    func size() async -> Int { await change { [self] in index.withLock { $0.size } } ?? 0 }
+    package func size() async -> Int { (try? await changes.run { [self] in index.withLock { $0.size } }) ?? 0 }
 
-    /// Finds the responses with a key, newest first.
-    func responses(_ key: CacheKey) async -> [CachedResponse] {
-        let responses = try? await lookups.run { [self] in
-            let name = key.hashed, responses = read(name)
-            guard !responses.isEmpty else { return responses }
-            _ = index.withLock { $0.use(name) }
+    /// Reads a record. See `CacheStorage`.
+    public func read(_ key: CacheStorageKey) async throws -> Data? {
+        try await lookups.run { [self] in
+            guard let record = file(key) else { return nil }
+            _ = index.withLock { $0.use(key) }
             // The file's modification date keeps the order of use for later processes. A failure to set it only affects which file is
             // evicted first.
-            utimensat(AT_FDCWD, path(name), nil, 0)
-            return responses
-        }
-        return responses ?? []
-    }
-
-    /// Writes a response into its key's file, in place of the older one. Errors are ignored.
-    /// - Parameters:
-    ///   - response: The response.
-    ///   - key: Its key.
-    ///   - isWanted: Returns true as long as the response may still be stored.
-    func write(_ response: CachedResponse, _ key: CacheKey, if isWanted: @escaping @Sendable () -> Bool) async {
-        await change { [self] in
-            guard isWanted() else { return }
-            let name = key.hashed, older = response.isOnlyVariant ? [] : read(name)
-            let data = CacheFile.encode(older.adding(response), name)
-            guard data.count <= min(limit, Self.fileLimit), replace(name, by: data) else { return remove([name]) }
-            remove(
-                index.withLock { index in
-                    index.insert(name, (), size: data.count)
-                    return index.evict(to: limit)
-                })
+            utimensat(AT_FDCWD, path(key), nil, 0)
+            return record
         }
     }
 
-    /// Removes the responses with a key.
-    func remove(_ key: CacheKey) async { await change { [self] in remove([key.hashed]) } }
-
-    /// Removes the responses to a URL, for all credentials.
-    func invalidate(_ url: ExactText) async {
-        await change { [self] in remove(index.withLock { $0.keys(of: CacheKey.digest(ofURL: url)) }) }
-    }
-
-    /// Removes the responses to a user.
-    func removeAll(of user: ExactText) async {
-        await change { [self] in
-            let keys = index.withLock { $0.keys }
-            remove(keys.filter { !$0.user.text.isEmpty && $0.user == CacheKey.digest(of: user, at: $0.url) })
+    /// Writes a record. See `CacheStorage`. The expiry is ignored, because the limit makes room for new files.
+    /// - Throws: An error that names the file and the reason, if the record is too large or cannot be written.
+    public func write(_ record: Data, for key: CacheStorageKey, expiresAfter time: Duration) async throws {
+        try await changes.run { [self] in
+            guard record.count <= min(limit, Self.fileLimit) else { throw FileError("the record is larger than the folder's limit") }
+            try replace(key, by: record)
+            let gone = index.withLock { index in
+                index.insert(key, (), size: record.count)
+                return index.evict(to: limit)
+            }
+            try? remove(gone)
         }
     }
 
-    /// Removes every response. Other files in the folder stay.
-    func removeAll() async {
-        await change { [self] in
-            // Another cache may have written files since the folder was read.
+    /// Removes a record. See `CacheStorage`.
+    public func remove(_ key: CacheStorageKey) async throws { try await changes.run { [self] in try remove([key]) } }
+
+    /// Removes the records of a URL. See `CacheStorage`.
+    public func removeAll(ofURL url: String) async throws {
+        try await changes.run { [self] in try remove(index.withLock { $0.keys(of: url) }) }
+    }
+
+    /// Removes the records that a closure chooses. See `CacheStorage`. Other files in the folder stay.
+    public func removeAll(where isRemoved: @Sendable (CacheStorageKey) -> Bool) async throws {
+        // Another cache may have written files since the folder was read.
+        let keys = try await changes.run { [self] in
             readFolder()
-            remove(index.withLock { $0.keys })
+            return index.withLock { $0.keys }
         }
+        let chosen = keys.filter(isRemoved)
+        try await changes.run { [self] in try remove(chosen) }
     }
 
     // MARK: files
 
-    private func read(_ name: CacheKey) -> [CachedResponse] {
+    private func file(_ key: CacheStorageKey) -> Data? {
         willAccess(.read)
         // Another program may have put a file of any kind and size in its place.
-        guard let file = try? OpenFile(path(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let size = try? file.length(),
-            size <= min(limit, Self.fileLimit), (try? file.read(upTo: CacheFile.mark.count, at: 0)) == CacheFile.mark,
-            let data = try? file.read(Int(size), at: 0)
-        else { return [] }
-        return CacheFile.decode(data, name)
+        guard let file = try? OpenFile(path(key), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let size = try? file.length(),
+            size <= min(limit, Self.fileLimit)
+        else { return nil }
+        return try? file.read(Int(size), at: 0)
     }
 
-    private func replace(_ name: CacheKey, by data: Data) -> Bool {
+    private func replace(_ key: CacheStorageKey, by record: Data) throws {
         willAccess(.write)
         do {
-            try OpenFile(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600).write(data, at: 0)
-            try OpenFile.rename(part, to: path(name))
-            return true
+            try OpenFile(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600).write(record, at: 0)
+            try OpenFile.rename(part, to: path(key))
         } catch {
             unlink(part)
-            return false
+            throw error
         }
     }
 
-    private func remove(_ names: [CacheKey]) {
-        for name in names {
+    private func remove(_ keys: [CacheStorageKey]) throws {
+        var failure: FileError?
+        for key in keys {
             willAccess(.remove)
-            index.withLock { $0.remove(name) }
-            unlink(path(name))
+            index.withLock { $0.remove(key) }
+            // Another program may have put a folder in the file's place. It is no record, so it may stay.
+            guard unlink(path(key)) != 0 else { continue }
+            let error = FileError("remove", path(key))
+            if Self.status(path(key)) != nil { failure = error }
         }
+        if let failure { throw failure }
     }
 
-    private func path(_ name: CacheKey) -> String {
-        let user = name.user.text.isEmpty ? "" : "-\(name.user.text)"
-        let credential = name.credential.text.isEmpty && user.isEmpty ? "" : "-\(name.credential.text)"
-        return "\(folder)/\(name.url.text)\(credential)\(user)\(Self.suffix)"
-    }
+    private func path(_ key: CacheStorageKey) -> String { "\(folder)/\(key.rawValue)\(Self.suffix)" }
 
     // MARK: changes
-
-    /// Runs a change after the earlier ones.
-    @discardableResult
-    private func change<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value? { try? await changes.run(body) }
 
     private func readFolder() {
         willAccess(.list)
         let files = FileManager.default
         try? files.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        var found: [(name: CacheKey, size: Int, used: Double)] = []
+        var found: [(key: CacheStorageKey, size: Int, used: Double)] = []
         for file in (try? files.contentsOfDirectory(atPath: folder)) ?? [] {
             let path = "\(folder)/\(file)"
             // A process left this file behind when it ended during a write.
             if file.endsExactly(with: Self.temporarySuffix) { unlink(path) }
-            guard let name = Self.name(ofFile: file), let (size, used) = Self.status(path) else { continue }
-            found.append((name, size, used))
+            guard let key = Self.key(ofFile: file), let (size, used) = Self.status(path) else { continue }
+            found.append((key, size, used))
         }
-        var entries = CacheEntries<Void>()
-        for (name, size, _) in found.sorted(by: { $0.used < $1.used }) { entries.insert(name, (), size: size) }
+        var entries = CacheEntries<CacheStorageKey, Void>()
+        for (key, size, _) in found.sorted(by: { $0.used < $1.used }) { entries.insert(key, (), size: size) }
         let gone = entries.evict(to: limit)
         index.withLock { $0 = entries }
-        remove(gone)
+        try? remove(gone)
     }
 
     /// The size of a regular file, in bytes, and the time of its last use. `nil` if there is no regular file at the path.
@@ -176,14 +174,7 @@ package final class CacheFolder: Sendable {
         return (Int(min(status.st_size, 1 << 48)), Double(used.tv_sec) + Double(used.tv_nsec) / 1e9)
     }
 
-    private static func name(ofFile file: String) -> CacheKey? {
-        guard file.endsExactly(with: suffix) else { return nil }
-        let digests = file.utf8.dropLast(suffix.utf8.count).split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        let isDigit: (UInt8) -> Bool = { (48...57).contains($0) || (97...102).contains($0) }
-        guard digests.count <= 3, digests[0].count == 64,
-            digests.allSatisfy({ ($0.isEmpty || $0.count == 64) && $0.allSatisfy(isDigit) })
-        else { return nil }
-        let texts = digests.map { ExactText(String(decoding: $0, as: UTF8.self)) } + [ExactText(""), ExactText("")]
-        return CacheKey(url: texts[0], user: texts[2], credential: texts[1])
+    private static func key(ofFile file: String) -> CacheStorageKey? {
+        file.endsExactly(with: suffix) ? CacheStorageKey(rawValue: String(decoding: file.utf8.dropLast(suffix.utf8.count), as: UTF8.self)) : nil
     }
 }

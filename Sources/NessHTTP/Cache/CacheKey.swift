@@ -1,13 +1,13 @@
 import Foundation
 
 /// The key of stored responses: the target, and the user on whose behalf the request is sent. Memory is searched by their
-/// text. In a folder the key has their digests, because they may be secret.
+/// text. A storage has their digests, because they may be secret.
 struct CacheKey: Sendable, Hashable {
-    /// The URL in its normal form, or its digest.
+    /// The URL in its normal form.
     let url: ExactText
-    /// The user's stable name, or its digest. Empty if the authentication gives none.
+    /// The user's stable name. Empty if the authentication gives none.
     let user: ExactText
-    /// The secret header fields for which no name stands, and the route to the server; or their digest. Empty without any.
+    /// The secret header fields for which no name stands, and the route to the server. Empty without any.
     let credential: ExactText
 
     init(url: ExactText, user: ExactText, credential: ExactText) {
@@ -39,20 +39,21 @@ struct CacheKey: Sendable, Hashable {
         self.credential = ExactText(credential)
     }
 
-    /// The digests. Those of the user and of the credential include the URL, so that one user has a different digest for each URL.
-    var hashed: CacheKey {
+    /// The key in a storage. The digests of the user and of the credential include the URL, so that one user has a different digest for
+    /// each URL.
+    var digests: CacheStorageKey {
         let digest = Self.digest(ofURL: url)
-        let hash = credential.text.isEmpty ? "" : SHA256Hash.hex(of: [url.text, credential.text])
-        return CacheKey(url: digest, user: Self.digest(of: user, at: digest), credential: ExactText(hash))
+        let credential = credential.text.isEmpty ? "" : SHA256Hash.hex(of: [url.text, credential.text])
+        return CacheStorageKey(url: digest, credential: credential, user: Self.digest(of: user, at: digest))
     }
 
     /// Computes the digest of a URL.
-    static func digest(ofURL url: ExactText) -> ExactText { ExactText(SHA256Hash.hex(of: [url.text])) }
+    static func digest(ofURL url: ExactText) -> String { SHA256Hash.hex(of: [url.text]) }
 
     /// Computes the digest of a user's name.
     /// - Parameter url: The digest of the URL.
-    static func digest(of user: ExactText, at url: ExactText) -> ExactText {
-        user.text.isEmpty ? user : ExactText(SHA256Hash.hex(of: [url.text, "user", user.text]))
+    static func digest(of user: ExactText, at url: String) -> String {
+        user.text.isEmpty ? "" : SHA256Hash.hex(of: [url, "user", user.text])
     }
 }
 

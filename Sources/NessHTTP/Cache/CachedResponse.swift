@@ -11,7 +11,7 @@ struct CachedResponse: Sendable {
     let initialAge: TimeInterval
     /// The digest of the request fields that `Vary` names. Empty without `Vary`.
     let variant: String
-    /// The checksum of the body, if the response was read from a file.
+    /// The checksum of the body, if the response was read from a storage.
     let checksum: Data?
 
     private let control: CacheControl
@@ -100,7 +100,14 @@ struct CachedResponse: Sendable {
         return age - lifetime < max(tolerance("stale-if-error"), wanted.seconds("stale-if-error") ?? 0)
     }
 
-    /// Checks whether the file of an older response may stay for this one, which a 304 confirmed: if only its time differs, and no use
+    /// The time for which a storage should keep the response, in seconds. A week longer than the lifetime: the server may still confirm the
+    /// response with a 304, and a request's `max-stale` may still allow it.
+    func usefulTime(at now: Date) -> TimeInterval {
+        let tolerance = max(tolerance("stale-while-revalidate"), tolerance("stale-if-error"))
+        return max(0, lifetime + tolerance - age(at: now)) + 604_800
+    }
+
+    /// Checks whether the record of an older response may stay for this one, which a 304 confirmed: if only its time differs, and no use
     /// depends on the time.
     func isWritten(in older: CachedResponse) -> Bool {
         func lasting(_ headers: HTTPHeaders) -> HTTPHeaders {

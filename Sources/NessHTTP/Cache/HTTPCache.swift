@@ -2,7 +2,7 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// A private HTTP cache (RFC 9111), in memory and optionally in a folder.
+/// A private HTTP cache (RFC 9111), in memory and optionally in a `CacheStorage`, such as a folder.
 ///
 /// ```swift
 /// let ness = Ness { $0.cache = HTTPCache(memoryLimit: 10 << 20) }
@@ -32,18 +32,16 @@ import NessPromise
 /// With a `userIdentifier`, the responses stay available after the credential was renewed. If the credential cannot be renewed because the
 /// network is down, the cache serves the user's fresh responses, and stale ones that `stale-if-error` allows.
 ///
-/// **Files.** Files are named by digests and contain header fields and body in plain form. Responses with a secret header field, such as
-/// `Set-Cookie`, stay in memory. A file that is incomplete, changed or foreign counts as missing. A response that cannot be written is not
-/// stored on disk. A file is not synced: a system crash may lose it, or restore an older or a removed one. Use a folder for one cache at a
-/// time.
+/// **Storage.** The storage finds records by digests. A record contains header fields and body in plain form. Responses with a secret
+/// header field, such as `Set-Cookie`, stay in memory. No error of the storage fails a request: see `CacheStorage`.
 ///
-/// `Ness.reset()` empties the cache, including its folder. Managers may share a cache; a reset of one manager empties it for all.
+/// `Ness.reset()` empties the cache, including its storage. Managers may share a cache; a reset of one manager empties it for all.
 public final class HTTPCache: Sendable {
     private struct State: Sendable {
         /// The most bytes in memory.
         let memoryLimit: Int
         /// The responses with each key, newest first.
-        var entries = CacheEntries<[CachedResponse]>()
+        var entries = CacheEntries<CacheKey, [CachedResponse]>()
         var nextFetch = 0
         /// The keys of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
         var fetches: [Int: CacheKey] = [:]
@@ -69,47 +67,40 @@ public final class HTTPCache: Sendable {
     private let state: Lock<State>
     /// The running flights of each manager that uses the cache.
     private let sharers = Lock<[Sharer]>([])
-    private let folder: CacheFolder?
+    private let storage: GuardedStorage?
+    /// The clock of removals that no manager asks for.
+    private let ownClock = PipelineClock(ContinuousClock())
     /// True if JSON that has a validator but no lifetime is stored.
     let validatesJSON: Bool
     let wallClock: @Sendable () -> Date
     private let didStore: @Sendable () -> Void
 
-    /// Makes a cache in memory.
-    /// - Parameters:
-    ///   - memoryLimit: The largest size of the cache, in bytes. The least recently used response is removed first.
-    ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
-    ///     The cache then asks the server each time whether the response is still current.
-    public convenience init(memoryLimit: Int, validatesJSON: Bool = false) {
-        self.init(memoryLimit: memoryLimit, folder: nil, validatesJSON: validatesJSON, wallClock: { Date() })
-    }
-
-    /// Makes a cache in memory and on disk.
-    /// - Parameters:
-    ///   - memoryLimit: The largest size of the cache in memory, in bytes. The least recently used response is removed first.
-    ///   - folder: The folder of the cache's files. A missing folder is created, readable by this user only. Other files in it stay
-    ///     unchanged.
-    ///   - diskLimit: The largest size of the files, in bytes. The least recently used file is removed first.
-    ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
-    ///     The cache then asks the server each time whether the response is still current.
-    public convenience init(memoryLimit: Int, folder: URL, diskLimit: Int, validatesJSON: Bool = false) {
-        self.init(memoryLimit: memoryLimit, folder: (folder, diskLimit), validatesJSON: validatesJSON, wallClock: { Date() })
-    }
-
     /// Makes a cache.
     /// - Parameters:
     ///   - memoryLimit: The largest size of the cache in memory, in bytes. The least recently used response is removed first.
-    ///   - folder: The folder of the cache's files, and the most bytes that they take.
-    ///   - validatesJSON: True to keep JSON that has a validator but no lifetime.
+    ///   - storage: Keeps the responses outside the process's memory. `nil` for a cache in memory only.
+    ///   - storageTimeout: The longest time that a request waits for one call of the storage, on the manager's clock. A request that
+    ///     reaches the server makes two calls: one that finds nothing, and one that stores the response.
+    ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
+    ///     The cache then asks the server each time whether the response is still current.
+    public convenience init(
+        memoryLimit: Int, storage: (any CacheStorage)? = nil, storageTimeout: Duration = .seconds(1), validatesJSON: Bool = false
+    ) {
+        self.init(
+            memoryLimit: memoryLimit, storage: storage, storageTimeout: storageTimeout, validatesJSON: validatesJSON,
+            wallClock: { Date() }, didStore: {})
+    }
+
+    /// Makes a cache for tests.
+    /// - Parameters:
     ///   - wallClock: Returns the time of day. Called once for each manager, whose clock counts from there.
     ///   - didStore: Called after each stored response. Tests need it, because a background fetch has no other visible effect.
-    ///   - willAccess: Called before each access to the folder. Tests count them.
     package init(
-        memoryLimit: Int, folder: (url: URL, limit: Int)?, validatesJSON: Bool = false, wallClock: @escaping @Sendable () -> Date,
-        didStore: @escaping @Sendable () -> Void = {}, willAccess: @escaping @Sendable (CacheFolder.Access) -> Void = { _ in }
+        memoryLimit: Int, storage: (any CacheStorage)?, storageTimeout: Duration = .seconds(1), validatesJSON: Bool = false,
+        wallClock: @escaping @Sendable () -> Date, didStore: @escaping @Sendable () -> Void
     ) {
         state = Lock(State(memoryLimit: max(0, memoryLimit)))
-        self.folder = folder.map { CacheFolder($0.url, limit: max(0, $0.limit), willAccess: willAccess) }
+        self.storage = storage.map { GuardedStorage($0, timeout: storageTimeout) }
         self.validatesJSON = validatesJSON
         self.wallClock = wallClock
         self.didStore = didStore
@@ -118,18 +109,8 @@ public final class HTTPCache: Sendable {
     /// The size of the cache in memory, in bytes: bodies, header fields, and 256 for each response.
     package var memorySize: Int { state.withLock { $0.entries.size } }
 
-    /// The size of the cache's files, in bytes. 0 without a folder.
-    package func diskSize() async -> Int { await folder?.size() ?? 0 }
-
-    /// Removes every response, in memory and on disk. Responses that are being fetched at that time are not stored.
-    public func removeAll() async {
-        await remove { state in
-            state.entries = CacheEntries()
-            state.fetches = [:]
-        } fromFolder: {
-            await $0.removeAll()
-        }
-    }
+    /// Removes every response, in memory and in the storage. Responses that are being fetched at that time are not stored.
+    public func removeAll() async { await removeAll(ownClock) }
 
     /// Removes a user's responses, for example when the user signs out. The user's responses that are being fetched at that time are not
     /// stored.
@@ -137,18 +118,19 @@ public final class HTTPCache: Sendable {
     public func removeAll(of user: String) async {
         let user = ExactText(user)
         if user.text.isEmpty { return }
-        await remove {
+        await remove(.user(user), ownClock) {
             $0.forget($0.entries.keys.filter { $0.user == user }) { $0.user == user }
-        } fromFolder: {
-            await $0.removeAll(of: user)
         }
     }
 
-    /// Removes responses from memory and from the folder. From memory twice: meanwhile a request may have read a file that was still there.
-    private func remove(_ forget: @Sendable (inout State) -> Void, fromFolder remove: (CacheFolder) async -> Void) async {
+    /// Removes responses from memory and from the storage. From memory twice: meanwhile a request may have read a record that was still
+    /// there.
+    private func remove(
+        _ removal: @autoclosure () -> GuardedStorage.Removal, _ clock: PipelineClock, _ forget: @Sendable (inout State) -> Void
+    ) async {
         state.withLock(forget)
-        guard let folder else { return }
-        await remove(folder)
+        guard let storage else { return }
+        await storage.remove(removal(), clock)
         state.withLock(forget)
     }
 
@@ -167,18 +149,18 @@ public final class HTTPCache: Sendable {
     @inline(never)
     func endFetch(_ fetch: Int) { state.withLock { $0.fetches[fetch] = nil } }
 
-    var hasFolder: Bool { folder != nil }
+    var hasStorage: Bool { storage != nil }
 
     /// Finds the stored responses for a request in memory.
     func find(_ key: CacheKey, _ request: HTTPRequest) -> CacheMatch {
         CacheMatch(among: state.withLock { $0.entries.use(key) } ?? [], for: request)
     }
 
-    /// Finds the stored responses for a request on disk and in memory, and puts them into memory.
-    func findOnDisk(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int) async -> CacheMatch {
-        let read = await folder?.responses(key) ?? []
+    /// Finds the stored responses for a request in the storage and in memory, and puts them into memory.
+    func findInStorage(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int, _ clock: PipelineClock) async -> CacheMatch {
+        let read = await storage?.responses(key.digests, clock) ?? []
         let all = state.withLock { state in
-            // A response in memory is the newer one, or was not written to disk.
+            // A response in memory is the newer one, or was not written to the storage.
             let all = (state.entries.use(key) ?? []).reversed().reduce(read) { $0.adding($1) }
             state.set(key, all, fetch)
             return all
@@ -187,23 +169,29 @@ public final class HTTPCache: Sendable {
     }
 
     /// Stores a response and replaces an older one, unless the target was invalidated since the fetch started. A secret response is not
-    /// written to disk, nor one whose file may stay.
-    func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, isSecret: Bool, isWritten: Bool) async {
+    /// written to the storage, nor one whose record may stay.
+    func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, _ clock: PipelineClock, isSecret: Bool, isWritten: Bool) async {
         state.withLock { $0.set(key, ($0.entries.use(key) ?? []).adding(response), fetch) }
         if isSecret {
-            await folder?.remove(key)
+            await storage?.remove(.record(key.digests), clock)
         } else if !isWritten {
-            await folder?.write(response, key) { [self] in isWanted(fetch) }
+            await storage?.write(response, key.digests, clock) { [self] in isWanted(fetch) }
         }
         didStore()
     }
 
+    /// Removes every response: see `removeAll()`.
+    func removeAll(_ clock: PipelineClock) async {
+        await remove(.all, clock) { state in
+            state.entries = CacheEntries()
+            state.fetches = [:]
+        }
+    }
+
     /// Removes every response with a key.
-    func remove(_ key: CacheKey) async {
-        await remove {
+    func remove(_ key: CacheKey, _ clock: PipelineClock) async {
+        await remove(.record(key.digests), clock) {
             $0.forget([key]) { $0.url == key.url }
-        } fromFolder: {
-            await $0.remove(key)
         }
     }
 
@@ -224,13 +212,11 @@ public final class HTTPCache: Sendable {
     }
 
     /// Removes every response to a target, for all credentials.
-    func invalidate(_ url: ExactText) async {
+    func invalidate(_ url: ExactText, _ clock: PipelineClock) async {
         // A read of another manager that joined an older exchange would store its response afterwards.
         for sharer in sharers.withLock({ $0 }) { sharer.closeReads(url) }
-        await remove {
+        await remove(.url(CacheKey.digest(ofURL: url)), clock) {
             $0.forget($0.entries.keys(of: url)) { $0.url == url }
-        } fromFolder: {
-            await $0.invalidate(url)
         }
     }
 

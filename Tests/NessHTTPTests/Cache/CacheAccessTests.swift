@@ -19,7 +19,7 @@ import Testing
         }
         rig.mock.on(.post, "/:name") { _ in .status(204) }
         // The only time that a cache reads its folder: before the first change.
-        _ = await rig.cache.diskSize()
+        _ = await rig.diskSize()
         #expect(taken(accesses) == [.list])
         return rig
     }
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test("entries leave in the order of their last use, even if others were removed between") func order() {
-        var entries = CacheEntries<Int>(), model: [(key: CacheKey, value: Int)] = [], seed: UInt64 = 1
+        var entries = CacheEntries<CacheKey, Int>(), model: [(key: CacheKey, value: Int)] = [], seed: UInt64 = 1
         func random(_ limit: Int) -> Int {
             seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(seed >> 33) % limit
@@ -189,18 +189,18 @@ import Testing
         }
     }
 
-    @Test("numbers in a file that no date or age can be count as a missing file", arguments: ["nan", "-inf", "inf", "-1e300", "1e300"])
+    @Test("a record with numbers that no date or age can be counts as missing", arguments: ["nan", "-inf", "inf", "-1e300", "1e300"])
     func impossibleNumbers(number: String) throws {
-        let key = CacheKey(HTTPRequest(url: try url("https://mock.test/x")), over: "")
+        let key = CacheKey(HTTPRequest(url: try url("https://mock.test/x")), over: "").digests
         func response(_ received: Double, _ age: Double) -> CachedResponse {
             CachedResponse(
                 statusCode: 200, headers: [:], body: Data(), received: Date(timeIntervalSince1970: received), initialAge: age, variant: "",
                 checksum: nil)
         }
         let value = try #require(Double(number))
-        #expect(CacheFile.decode(CacheFile.encode([response(0, 5)], key), key).count == 1)
+        #expect(CacheRecord.decode(CacheRecord.encode([response(0, 5)], key), key).count == 1)
         for changed in [response(value, 5), response(0, value)] {
-            #expect(CacheFile.decode(CacheFile.encode([changed], key), key).isEmpty)
+            #expect(CacheRecord.decode(CacheRecord.encode([changed], key), key).isEmpty)
         }
     }
 }

@@ -50,7 +50,7 @@ import Testing
             #expect(try await cache.twice() == ["1", "1"])
             #expect(cache.cache.memorySize == 0)
             _ = try await cache.ness.httpRequest(.delete, withUrl: "x").dataRequest().value
-            #expect(await cache.cache.diskSize() == 0)
+            #expect(await cache.diskSize() == 0)
             #expect(try await cache.get().text == "2")
         }
     }
@@ -137,7 +137,7 @@ import Testing
             let cache = rig(folder)
             #expect(try await cache.get("x").source == .network)
             #expect(try await cache.get("x").source == .cache)
-            #expect(await cache.cache.diskSize() == 0)
+            #expect(await cache.diskSize() == 0)
             #expect(try Data(contentsOf: folder) == Data("a file".utf8))
         }
     }
@@ -145,17 +145,17 @@ import Testing
     @Test("the files stay within the limit; the least recently used goes first, even after a restart") func limit() async throws {
         try await withFolder { folder in
             _ = try await rig(folder).get("a")
-            let one = await rig(folder).cache.diskSize()
+            let one = await rig(folder).diskSize()
             let limit = one * 3 + one / 2
             let first = rig(folder, limit: limit)
             for name in ["b", "c", "d"] { _ = try await first.get(name) }
-            #expect(await first.cache.diskSize() == one * 3)
+            #expect(await first.diskSize() == one * 3)
             #expect(try files(folder).count == 3)
             for name in ["b", "c", "d"] { #expect(try await rig(folder, limit: limit).get(name).source == .cache) }
             #expect(try await rig(folder).get("a").source == .network)
             // A smaller limit holds from the start.
-            #expect(await rig(folder, limit: one * 2).cache.diskSize() == one * 2)
-            #expect(await rig(folder, limit: 0).cache.diskSize() == 0)
+            #expect(await rig(folder, limit: one * 2).diskSize() == one * 2)
+            #expect(await rig(folder, limit: 0).diskSize() == 0)
             #expect(try files(folder).isEmpty)
             let none = rig(folder, limit: one - 1)
             _ = try await none.get("a")

@@ -9,18 +9,21 @@ struct CacheRig {
     static let start = Date(timeIntervalSince1970: 784_111_777)
 
     let cache: HTTPCache
+    let folder: CacheFolder?
     let rig: Rig
     /// Counts the stored responses.
     let stored = Tally()
 
     init(
-        memoryLimit: Int = 1 << 20, folder: (url: URL, limit: Int)? = nil, startingAt start: Date = CacheRig.start,
+        memoryLimit: Int = 1 << 20, folder: (url: URL, limit: Int)? = nil, storage: (any CacheStorage)? = nil,
+        startingAt start: Date = CacheRig.start,
         _ configure: (inout Ness.Configuration) -> Void = { _ in }, willAccess: @escaping @Sendable (CacheFolder.Access) -> Void = { _ in }
     ) {
+        let folder = folder.map { CacheFolder($0.url, limit: $0.limit, willAccess: willAccess) }
         let cache = HTTPCache(
-            memoryLimit: memoryLimit, folder: folder, wallClock: { start }, didStore: { [stored] in stored.enter() }, willAccess: willAccess
-        )
+            memoryLimit: memoryLimit, storage: folder ?? storage, wallClock: { start }, didStore: { [stored] in stored.enter() })
         self.cache = cache
+        self.folder = folder
         rig = Rig(advances: false) { configuration in
             configuration.cache = cache
             configure(&configuration)
@@ -31,6 +34,9 @@ struct CacheRig {
     var ness: Ness { rig.ness }
     /// The number of requests that reached the server.
     var asked: Int { rig.mock.requests.count }
+
+    /// The size of the folder's files, in bytes.
+    func diskSize() async -> Int { await folder?.size() ?? 0 }
 
     func advance(_ seconds: Int) { rig.clock.advance(by: .seconds(seconds)) }
 

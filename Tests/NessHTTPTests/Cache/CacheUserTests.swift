@@ -183,7 +183,7 @@ import Testing
             try await ness.get("\(scheme)://mock.test/x").text()
         }
         try await withFolder { folder in
-            let stored = { HTTPCache(memoryLimit: 1 << 20, folder: folder, diskLimit: 1 << 20) }
+            let stored = { HTTPCache(memoryLimit: 1 << 20, storage: CacheFolder(folder, limit: 1 << 20)) }
             let texts = [
                 try await text(ness("alice")), try await text(ness("bob")), try await text(ness(nil)),
                 try await text(ness(nil, route: "proxy")), try await text(ness("alice", route: "proxy")),

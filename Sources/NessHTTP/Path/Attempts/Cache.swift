@@ -81,8 +81,8 @@ final class Cache: Sendable {
         let fetch = cache.beginFetch(question.key)
         defer { cache.endFetch(fetch) }
         var question = question
-        if question.known.response == nil, cache.hasFolder {
-            question = await findOnDisk(question, fetch)
+        if question.known.response == nil, cache.hasStorage {
+            question = await findInStorage(question, fetch)
             if let answer = answer(question) { return answer }
         }
         if question.wanted.has("only-if-cached") { return nothingStored(question.request) }
@@ -97,8 +97,8 @@ final class Cache: Sendable {
     }
 
     @inline(never)
-    private func findOnDisk(_ question: Question, _ fetch: Int) async -> Question {
-        let known = await cache.findOnDisk(question.key, question.request, fetch)
+    private func findInStorage(_ question: Question, _ fetch: Int) async -> Question {
+        let known = await cache.findInStorage(question.key, question.request, fetch, clock)
         return Question(question.request, question.key, question.wanted, known, question.next)
     }
 
@@ -121,10 +121,10 @@ final class Cache: Sendable {
         guard request.isCacheable(in: context), !wanted.has("no-store") else { return nil }
         let key = CacheKey(request, of: user, over: pipeline.wire.route(to: request.url))
         var stored = cache.find(key, request).response
-        if stored == nil, cache.hasFolder {
+        if stored == nil, cache.hasStorage {
             let fetch = cache.beginFetch(key)
             defer { cache.endFetch(fetch) }
-            stored = await cache.findOnDisk(key, request, fetch).response
+            stored = await cache.findInStorage(key, request, fetch, clock).response
         }
         guard let stored else { return nil }
         return stored.use(for: wanted, at: now) == .validate ? stale(stored, request, wanted) : stored.answer(to: request, at: now)
@@ -143,7 +143,7 @@ final class Cache: Sendable {
 
     func reset() async {
         revalidations.withLock { $0 = [] }
-        await cache.removeAll()
+        await cache.removeAll(clock)
     }
 
     /// The result if no response is stored and the request forbids the network (RFC 9111, 5.2.1.7).
@@ -200,9 +200,9 @@ final class Cache: Sendable {
         if let entry {
             let isSecret = response.headers.contains { question.request.secrets.containsHeader($0.name) }
             let isWritten = stored.map(entry.isWritten) ?? false
-            await cache.store(entry, question.key, fetch, isSecret: isSecret, isWritten: isWritten)
+            await cache.store(entry, question.key, fetch, clock, isSecret: isSecret, isWritten: isWritten)
         } else if response.statusCode < 300 || [404, 410].contains(response.statusCode) {
-            await cache.remove(question.key)
+            await cache.remove(question.key, clock)
         }
     }
 
@@ -248,7 +248,7 @@ final class Cache: Sendable {
 
     @inline(never)
     private func invalidate(_ request: HTTPRequest, _ response: HTTPResponse?) async {
-        for url in targets(of: request, response) { await cache.invalidate(url) }
+        for url in targets(of: request, response) { await cache.invalidate(url, clock) }
     }
 
     /// Returns the URLs whose stored responses a write may have changed.

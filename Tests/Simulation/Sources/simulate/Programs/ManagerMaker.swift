@@ -23,7 +23,7 @@ struct Stores: Sendable {
     private static func cache(_ kind: ManagerPlan.Cache?, _ folder: URL) -> HTTPCache? {
         switch kind {
         case .memory: HTTPCache(memoryLimit: 1 << 20)
-        case .disk: HTTPCache(memoryLimit: 1_000, folder: folder, diskLimit: 1 << 20)
+        case .disk: HTTPCache(memoryLimit: 1_000, storage: CacheFolder(folder, limit: 1 << 20))
         case nil: nil
         }
     }

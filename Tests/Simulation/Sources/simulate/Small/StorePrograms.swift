@@ -164,6 +164,7 @@ enum StorePrograms {
     private static func cache() -> HTTPCache {
         try? FileManager.default.removeItem(at: folder)
         return Bool.random()
-            ? HTTPCache(memoryLimit: 1 << 20) : HTTPCache(memoryLimit: Int.random(in: 0...1_000), folder: folder, diskLimit: 1 << 20)
+            ? HTTPCache(memoryLimit: 1 << 20)
+            : HTTPCache(memoryLimit: Int.random(in: 0...1_000), storage: CacheFolder(folder, limit: 1 << 20))
     }
 }

@@ -1,0 +1,185 @@
+import Foundation
+import NessLock
+
+/// A storage whose errors and delays fail no request.
+///
+/// A caller waits for a limited time. While an operation takes longer than that, none other starts, so a storage that hangs delays the
+/// requests in flight once. A removal that was not done is owed. It is done before the next operation, so nothing that the cache has
+/// forgotten is found again.
+///
+/// Changes of one URL run in their order, so that no write ends after a later removal.
+final class GuardedStorage: Sendable {
+    /// What a removal concerns.
+    enum Removal: Sendable {
+        case record(CacheStorageKey)
+        /// The URL by its digest.
+        case url(String)
+        /// The user by the stable name.
+        case user(ExactText)
+        case all
+    }
+
+    private struct State: Sendable {
+        var nextID = 0
+        var running: Set<Int> = []
+        /// The running operations that no caller waits for any longer.
+        var late: Set<Int> = []
+        var owed: [Int: Removal] = [:]
+        /// The number of running or waiting writes of each URL.
+        var writes: [String: Int] = [:]
+
+        mutating func newID() -> Int {
+            nextID += 1
+            return nextID
+        }
+    }
+
+    /// The most removals that are owed. Beyond them, everything is removed.
+    private static let owedLimit = 10_000
+
+    private let storage: any CacheStorage
+    private let timeout: Duration
+    private let state = Lock(State())
+    private let changes = Limiter<String>(limit: 1)
+
+    init(_ storage: any CacheStorage, timeout: Duration) {
+        self.storage = storage
+        self.timeout = timeout
+    }
+
+    /// Finds the responses with a key, newest first.
+    func responses(_ key: CacheStorageKey, _ clock: PipelineClock) async -> [CachedResponse] {
+        guard !isLate else { return [] }
+        return await run(clock, untilCancelled: true) { [self] in
+            try await removeOwed()
+            return try await stored(key)
+        } ?? []
+    }
+
+    /// Writes a response into the record of its key, in place of the older one.
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - key: Its key.
+    ///   - isWanted: Returns true as long as the response may still be stored.
+    func write(
+        _ response: CachedResponse, _ key: CacheStorageKey, _ clock: PipelineClock, if isWanted: @escaping @Sendable () -> Bool
+    ) async {
+        await change(orElse: .record(key), clock) { [self] in
+            try await removeOwed()
+            count(1, key.url)
+            defer { count(-1, key.url) }
+            try await inOrder(key.url) { [self] in
+                guard isWanted() else { return }
+                do {
+                    let responses = (response.isOnlyVariant ? [] : try await stored(key)).adding(response)
+                    let time = responses.map { $0.usefulTime(at: response.received) }.max() ?? 0
+                    try await storage.write(CacheRecord.encode(responses, key), for: key, expiresAfter: .seconds(time))
+                } catch {
+                    // The older record is outdated.
+                    try await storage.remove(key)
+                }
+            }
+        }
+    }
+
+    /// Removes records, now or before the next operation.
+    func remove(_ removal: Removal, _ clock: PipelineClock) async {
+        await change(orElse: removal, clock) { [self] in try await perform(removal) }
+    }
+
+    // MARK: operations
+
+    private func stored(_ key: CacheStorageKey) async throws -> [CachedResponse] {
+        try await storage.read(key).map { CacheRecord.decode($0, key) } ?? []
+    }
+
+    private func perform(_ removal: Removal) async throws {
+        switch removal {
+        case .record(let key): try await inOrder(key.url) { [self] in try await storage.remove(key) }
+        case .url(let url): try await inOrder(url) { [self] in try await storage.removeAll(ofURL: url) }
+        case .user(let user):
+            await finishWrites()
+            try await storage.removeAll { !$0.user.isEmpty && $0.user.isExactly(CacheKey.digest(of: user, at: $0.url)) }
+        case .all:
+            await finishWrites()
+            try await storage.removeAll { _ in true }
+        }
+    }
+
+    private func removeOwed() async throws {
+        while let (id, removal) = state.withLock({ $0.owed.first }) {
+            try await perform(removal)
+            state.withLock { $0.owed[id] = nil }
+        }
+    }
+
+    private func owe(_ removal: Removal) {
+        state.withLock { state in
+            if state.owed.count >= Self.owedLimit { state.owed = [state.newID(): .all] }
+            state.owed[state.newID()] = removal
+        }
+    }
+
+    /// Waits for the writes that have begun. Those that begin later are not concerned: the cache has forgotten their fetches.
+    private func finishWrites() async {
+        for url in state.withLock({ Array($0.writes.keys) }) { try? await inOrder(url) {} }
+    }
+
+    private func count(_ change: Int, _ url: String) {
+        state.withLock { state in
+            let count = (state.writes[url] ?? 0) + change
+            state.writes[url] = count == 0 ? nil : count
+        }
+    }
+
+    private func inOrder(_ url: String, _ body: @Sendable () async throws -> Void) async throws {
+        let (lane, waiter) = changes.enter(url)
+        try await waiter?.wait()
+        defer { changes.leave(lane) }
+        try await body()
+    }
+
+    // MARK: time
+
+    private var isLate: Bool { state.withLock { !$0.late.isEmpty } }
+
+    /// Runs a change. If it cannot run or fails, a removal is owed instead.
+    private func change(orElse removal: Removal, _ clock: PipelineClock, _ body: @escaping @Sendable () async throws -> Void) async {
+        guard !isLate else { return owe(removal) }
+        await run(clock, untilCancelled: false) { [self] in
+            do { try await body() } catch { owe(removal) }
+        }
+    }
+
+    /// Runs an operation in its own task, and waits for it until the timeout. It continues in any case.
+    /// - Parameter untilCancelled: True if a cancellation of the calling task ends the wait. A reset has to wait nevertheless.
+    /// - Returns: The value of the operation. `nil` if it failed, or if it takes too long.
+    @discardableResult
+    private func run<Value: Sendable>(
+        _ clock: PipelineClock, untilCancelled: Bool, _ body: @escaping @Sendable () async throws -> Value
+    ) async -> Value? {
+        let ignored: @Sendable () -> Void = {}
+        let waiter = ValueWaiter<Value?>(leave: untilCancelled ? ignored : nil)
+        let id = state.withLock { state in
+            let id = state.newID()
+            state.running.insert(id)
+            return id
+        }
+        let stopTimer = clock.startTimer(after: timeout) { [self] in
+            state.withLock { state in
+                if state.running.contains(id) { state.late.insert(id) }
+            }
+            waiter.resume(.success(nil))
+        }
+        Task { [self] in
+            let value = try? await body()
+            stopTimer()
+            state.withLock { state in
+                state.running.remove(id)
+                state.late.remove(id)
+            }
+            waiter.resume(.success(value))
+        }
+        return (try? await waiter.wait()) ?? nil
+    }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import NessLock
+import NessTesting
+import TestSupport
+import Testing
+
+@testable import NessHTTP
+
+/// The cache over a storage that fails, is slow, is full or returns the wrong bytes.
+@Suite(.inTurn(.withoutSockets)) struct CacheStorageTests {
+    private struct Unreachable: Error {}
+
+    /// A storage whose next calls fail or wait. A call of another kind passes.
+    private final class Faults: Sendable {
+        let failing = Lock<Set<String>>([])
+        let holding = Lock<Set<String>>([])
+        let accesses = Log<String>()
+        let held = Tally(), go = TestGate()
+
+        func willAccess(_ access: MockCacheStorage.Access) async throws {
+            let kind = switch access {
+            case .read: "read"
+            case .write: "write"
+            case .remove: "remove"
+            }
+            accesses.add(kind)
+            if holding.withLock({ $0.contains(kind) }) {
+                held.enter()
+                await go.wait()
+            }
+            if failing.withLock({ $0.contains(kind) }) { throw Unreachable() }
+        }
+    }
+
+    private let faults = Faults()
+    private let storage: MockCacheStorage
+
+    init() { storage = MockCacheStorage { [faults] in try await faults.willAccess($0) } }
+
+    /// A cache without memory, so that each response comes from the storage or the server.
+    private func rig(_ control: String = "max-age=60", memoryLimit: Int = 0) -> CacheRig {
+        let rig = CacheRig(memoryLimit: memoryLimit, storage: storage)
+        rig.count(["Cache-Control": control])
+        rig.mock.on(.post, "/x") { _ in .status(204) }
+        return rig
+    }
+
+    @Test("another cache over the same storage finds the response, with its age") func shared() async throws {
+        #expect(try await rig().get().source == .network)
+        let other = rig()
+        other.advance(10)
+        let response = try await other.get()
+        #expect(response.source == .cache && response.text == "1" && response.headers["Age"] == "10")
+    }
+
+    @Test("a removal of one cache is seen by another that has no memory; one with memory serves its own response until it expires")
+    func removalOfAnother() async throws {
+        let first = rig(), second = rig(), remembering = rig(memoryLimit: 1 << 20)
+        for rig in [first, second, remembering] { #expect(try await rig.get().text == "1") }
+        _ = try await first.ness.post("x").response()
+        #expect(try await second.get().source == .network)
+        #expect(try await remembering.get().source == .cache)
+    }
+
+    @Test("a request succeeds without the storage if a call fails", arguments: ["read", "write", "remove"])
+    func failing(kind: String) async throws {
+        faults.failing.withLock { $0 = [kind] }
+        let rig = rig()
+        #expect(try await rig.get().source == .network)
+        #expect(try await rig.ness.post("x").response().statusCode == 204)
+        #expect(try await rig.get().source == .network)
+        await rig.ness.reset()
+        #expect(try await rig.get().source == .network)
+    }
+
+    @Test("a record that cannot replace the older one removes it") func full() async throws {
+        let rig = rig("max-age=60, must-revalidate")
+        _ = try await rig.get()
+        #expect(storage.records.count == 1)
+        faults.failing.withLock { $0 = ["write"] }
+        #expect(try await rig.get("x", ["Cache-Control": "no-cache"]).text == "2")
+        #expect(storage.records.isEmpty)
+        faults.failing.withLock { $0 = [] }
+        #expect(try await rig.get().text == "3")
+    }
+
+    @Test("nothing is read until a removal that failed has been repeated", arguments: ["write", "user", "reset"])
+    func owedRemoval(kind: String) async throws {
+        let rig = CacheRig(memoryLimit: 0, storage: storage) { $0.authentication = BearerAuthentication(token: "a", userIdentifier: "ada") }
+        rig.count(["Cache-Control": "max-age=60"])
+        rig.mock.on(.post, "/x") { _ in .status(204) }
+        #expect(try await rig.get().text == "1")
+        faults.failing.withLock { $0 = ["remove"] }
+        switch kind {
+        case "write": _ = try await rig.ness.post("x").response()
+        case "user": await rig.cache.removeAll(of: "ada")
+        default: await rig.ness.reset()
+        }
+        #expect(storage.records.count == 1)
+        // It fails again.
+        #expect(try await rig.get().text == "2")
+        faults.failing.withLock { $0 = [] }
+        #expect(try await rig.get().text == "3")
+        #expect(try await rig.get().source == .cache)
+    }
+
+    @Test("a request waits at most for the timeout, and those after it wait no longer until the storage returns", arguments: ["read", "write"])
+    func slow(kind: String) async throws {
+        let rig = rig()
+        faults.holding.withLock { $0 = [kind] }
+        let first = rig.ness.get("x").dataRequest()
+        await faults.held.wait(for: 1)
+        #expect(!first.isCompleted)
+        rig.rig.clock.advance(by: .seconds(1))
+        #expect(try await first.value.message.source == .network)
+        let calls = faults.accesses.entries.count
+        #expect(try await rig.get().source == .network)
+        #expect(try await rig.ness.post("x").response().statusCode == 204)
+        await rig.ness.reset()
+        #expect(faults.accesses.entries.count == calls)
+        faults.holding.withLock { $0 = [] }
+        faults.go.open()
+        // The storage is used again once its call has ended. What was not removed is removed first.
+        await rig.rig.clock.waitUntil { $0.sleeperCount == 0 }
+        #expect(try await rig.get().source == .network)
+        #expect(try await rig.get().source == .cache)
+    }
+
+    @Test("a reset waits at most for the timeout, and nothing from before it is found afterwards") func slowReset() async throws {
+        let rig = rig()
+        _ = try await rig.get()
+        faults.holding.withLock { $0 = ["remove"] }
+        let reset = Task { await rig.ness.reset() }
+        await faults.held.wait(for: 1)
+        rig.rig.clock.advance(by: .seconds(1))
+        await reset.value
+        #expect(try await rig.get().text == "2")
+        faults.failing.withLock { $0 = ["remove"] }
+        faults.go.open()
+        await rig.rig.clock.waitUntil { $0.sleeperCount == 0 }
+        #expect(try await rig.get().text == "3")
+    }
+
+    @Test("a canceled request does not wait for the storage") func canceled() async throws {
+        let rig = rig()
+        faults.holding.withLock { $0 = ["read"] }
+        defer { faults.go.open() }
+        let task = Task { try await rig.ness.get("x").response() }
+        await faults.held.wait(for: 1)
+        task.cancel()
+        await #expect(throws: NessError.self) { try await task.value }
+    }
+
+    @Test("a write that begins before a removal does not end after it") func order() async throws {
+        let rig = rig()
+        faults.holding.withLock { $0 = ["write"] }
+        let read = rig.ness.get("x").dataRequest()
+        await faults.held.wait(for: 1)
+        let change = rig.ness.post("x").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 2 }
+        let reset = Task { await rig.cache.removeAll(of: "nobody") }
+        faults.go.open()
+        _ = try await read.value
+        _ = try await change.value
+        await reset.value
+        #expect(storage.records.isEmpty)
+    }
+
+    @Test("a response that was invalidated during its fetch is not written") func invalidated() async throws {
+        let rig = CacheRig(memoryLimit: 0, storage: storage), asked = TestGate(), go = TestGate()
+        rig.mock.on(.get, "/x") { _ in
+            asked.open()
+            await go.wait()
+            return .text("old", headers: ["Cache-Control": "max-age=60"])
+        }
+        let read = rig.ness.get("x").dataRequest()
+        await asked.wait()
+        await rig.cache.removeAll()
+        go.open()
+        _ = try await read.value
+        #expect(storage.records.isEmpty)
+    }
+
+    @Test("bytes that are cut, changed, foreign, or another key's record count as missing") func wrongBytes() async throws {
+        let rig = rig()
+        _ = try await rig.get("x", ["Authorization": "ada"])
+        let (key, whole) = try #require(storage.records.first)
+        _ = try await rig.get("x", ["Authorization": "bob"])
+        let other = try #require(storage.records.first { $0.key != key })
+        var wrong = [Data(), Data("foreign".utf8), whole + Data([0]), Data(whole.reversed()), Data(repeating: 0xFF, count: 40), other.value]
+        wrong += (0..<whole.count).map { whole.prefix($0) } + (1..<whole.count).map { whole.suffix($0) }
+        wrong += whole.indices.map { index in
+            var changed = whole
+            changed[index] ^= 0x20
+            return changed
+        }
+        for record in wrong { #expect(CacheRecord.decode(record, key).isEmpty, "\(record.count) bytes") }
+        // The start of the bytes may lie anywhere.
+        #expect(CacheRecord.decode((Data([1, 2]) + whole)[2...], key).first?.body == Data("1".utf8))
+        storage.records = [key: other.value, other.key: whole]
+        #expect(try await rig.get("x", ["Authorization": "ada"]).text == "3")
+    }
+
+    @Test("the body of a single response is not copied, and starts at 0") func body() throws {
+        let key = CacheKey(HTTPRequest(url: try url("https://mock.test/x")), over: "").digests
+        func response(_ text: String, _ variant: String) -> CachedResponse {
+            CachedResponse(
+                statusCode: 200, headers: ["A": "b"], body: Data(text.utf8), received: CacheRig.start, initialAge: 0, variant: variant,
+                checksum: nil)
+        }
+        let long = String(repeating: "long ", count: 1_000)
+        let record = CacheRecord.encode([response(long, "")], key), read = try #require(CacheRecord.decode(record, key).first)
+        #expect(read.body.startIndex == 0 && read.body == Data(long.utf8))
+        let addresses = [record, read.body].map { $0.withUnsafeBytes { $0.baseAddress } }
+        #expect(addresses[0] == addresses[1])
+        let several = CacheRecord.decode(CacheRecord.encode([response("a", "1"), response("bc", "2")], key), key)
+        #expect(several.map(\.body) == [Data("a".utf8), Data("bc".utf8)] && several.allSatisfy { $0.body.startIndex == 0 })
+    }
+
+    @Test(
+        "a record expires a week after its last use is possible",
+        arguments: [("max-age=60", 60), ("max-age=60, stale-if-error=40, stale-while-revalidate=9", 100), ("no-cache", 0)])
+    func expiry(control: String, seconds: Int) async throws {
+        let times = Log<Duration>()
+        let storage = MockCacheStorage { access in if case .write(let time) = access { times.add(time) } }
+        let rig = CacheRig(memoryLimit: 0, storage: storage)
+        rig.count(["Cache-Control": control, "ETag": "\"1\""])
+        _ = try await rig.get()
+        #expect(times.entries == [.seconds(seconds + 604_800)])
+    }
+
+    @Test("the text of a key is checked", arguments: ["", "x", String(repeating: "a", count: 63), String(repeating: "A", count: 64)])
+    func keys(text: String) {
+        #expect(CacheStorageKey(rawValue: text) == nil)
+        let digest = String(repeating: "a", count: 64)
+        for ending in ["", "-\(digest)", "--\(digest)", "-\(digest)-\(digest)"] {
+            #expect(CacheStorageKey(rawValue: digest + ending)?.url == digest)
+            #expect(CacheStorageKey(rawValue: digest + ending + text + "/") == nil)
+        }
+    }
+}
