@@ -11,6 +11,8 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [
         .package(path: root.path),
+        // The cache tests' storage in Redis.
+        .package(path: root.appendingPathComponent("Examples/SharedCache").path),
         // The peers. Ness itself needs no package.
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.33.0"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -28,7 +30,9 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NessHTTP", package: ness),
             ]),
-        .executableTarget(name: "cache-tests", dependencies: [.product(name: "NessHTTP", package: ness)]),
+        .executableTarget(
+            name: "cache-tests",
+            dependencies: [.product(name: "NessHTTP", package: ness), .product(name: "RedisStorage", package: "SharedCache")]),
         .executableTarget(
             name: "coalescing",
             dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),

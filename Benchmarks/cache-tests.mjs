@@ -1,6 +1,7 @@
 // Measures the cache by the public suite, in its mode for browsers:
 //     node Benchmarks/cache-tests.mjs PATH-OF-THE-SUITE PATH-OF-THE-CLIENT [TEST…]
-// The suite is github.com/http-tests/cache-tests; the client is the product `cache-tests` of this package. Node 20 or newer.
+// The suite is github.com/http-tests/cache-tests; the client is the product `cache-tests` of this package. Node 20 or newer. With
+// CACHE_FOLDER=PATH or CACHE_REDIS=SOCKET in the environment, the client has its cache in that folder or Redis server.
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { resolve } from 'node:path'

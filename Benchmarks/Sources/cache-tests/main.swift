@@ -1,9 +1,13 @@
 import Foundation
 import NessHTTP
+import RedisStorage
 
 // A client for the public suite of HTTP caches (github.com/http-tests/cache-tests). It reads one request per line from standard input, and
 // sends it with a manager that has a cache. It writes each response as one line. `Benchmarks/cache-tests.mjs` drives it with the suite's
 // own checks.
+//
+// The cache is in memory. With CACHE_FOLDER or CACHE_REDIS in the environment, the path of a folder or of a socket, it has no memory, and each
+// stored response comes from that storage.
 
 struct Wanted: Decodable, Sendable {
     var id: Int
@@ -23,8 +27,17 @@ struct Answer: Encodable, Sendable {
     var error: String?
 }
 
+func makeCache() -> HTTPCache {
+    let environment = ProcessInfo.processInfo.environment
+    if let path = environment["CACHE_FOLDER"] {
+        return HTTPCache(memoryLimit: 0, storage: CacheFolder(URL(fileURLWithPath: path), limit: 64 << 20))
+    }
+    if let path = environment["CACHE_REDIS"] { return HTTPCache(memoryLimit: 0, storage: RedisStorage(.socket(path: path))) }
+    return HTTPCache(memoryLimit: 64 << 20)
+}
+
 let ness = Ness {
-    $0.cache = HTTPCache(memoryLimit: 64 << 20)
+    $0.cache = makeCache()
     $0.maximumConnectionsPerHost = 32
     $0.timeout = .seconds(20)
 }

@@ -129,7 +129,7 @@ public final class CacheFolder: CacheStorage {
         for key in keys {
             willAccess(.remove)
             index.withLock { $0.remove(key) }
-            // Another program may have put a folder in the file's place. It is no record, so it may stay.
+            // Another program may have put a folder in the file's place. It may stay, because a lookup does not read it.
             guard unlink(path(key)) != 0 else { continue }
             let error = FileError("remove", path(key))
             if Self.status(path(key)) != nil { failure = error }
@@ -175,6 +175,7 @@ public final class CacheFolder: CacheStorage {
     }
 
     private static func key(ofFile file: String) -> CacheStorageKey? {
-        file.endsExactly(with: suffix) ? CacheStorageKey(rawValue: String(decoding: file.utf8.dropLast(suffix.utf8.count), as: UTF8.self)) : nil
+        guard file.endsExactly(with: suffix) else { return nil }
+        return CacheStorageKey(rawValue: String(decoding: file.utf8.dropLast(suffix.utf8.count), as: UTF8.self))
     }
 }

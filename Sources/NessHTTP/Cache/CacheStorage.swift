@@ -42,12 +42,12 @@ import Foundation
 ///
 /// **Calls.** The cache calls `read` if no response in memory matches a request, and `write` for each response that it stores, unless the
 /// response has a secret header field. It calls `removeAll(ofURL:)` after a write to the URL such as a POST, `remove` if a response must not
-/// be kept, and `removeAll(where:)` for `removeAll()`, `removeAll(of:)` and `Ness.reset()`. Calls run concurrently, in tasks of their own.
-/// Changes of one URL run one after another. The cache never cancels a call.
+/// be kept, and `removeAll(where:)` for `removeAll()`, `removeAll(of:)` and `Ness.reset()`. Calls run concurrently, each in a separate
+/// task. Changes of one URL run one after another. The cache never cancels a call.
 ///
 /// **Records.** A record has a checksum, its format's version, and its key. Bytes that are incomplete, changed or foreign count as
-/// missing, so a storage may return anything without harm. Replace a record in one step, so that no reader finds half of it. Whoever can
-/// write to the storage can choose what requests receive, and whoever can read it sees header fields and bodies.
+/// missing, so a storage may return anything without harm. Replace a record in one step, so that no reader finds half of it. The storage
+/// must be private: a person who can read it sees header fields and bodies, and a person who can write to it chooses what requests receive.
 ///
 /// **Failures.** No error and no delay of a storage fails a request. An error of `read` counts as a missing record. If `write` throws, for
 /// example because the storage is full, the cache removes the older record of the key. A removal that throws is repeated before the next
@@ -103,7 +103,7 @@ public struct CacheStorageKey: RawRepresentable, Hashable, Sendable {
     /// The digest of the user's stable name. Empty if the authentication gives none.
     var user: String { part(2) }
 
-    /// Makes the key of a text. Fails if the text is not the `rawValue` of a key.
+    /// Makes a key from its text. Fails if the string is not the `rawValue` of a key.
     /// - Parameter rawValue: The text.
     public init?(rawValue: String) {
         let digests = rawValue.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)

@@ -9,7 +9,7 @@ import NessLock
 ///
 /// Changes of one URL run in their order, so that no write ends after a later removal.
 final class GuardedStorage: Sendable {
-    /// What a removal concerns.
+    /// The records that are removed.
     enum Removal: Sendable {
         case record(CacheStorageKey)
         /// The URL by its digest.
@@ -120,7 +120,7 @@ final class GuardedStorage: Sendable {
         }
     }
 
-    /// Waits for the writes that have begun. Those that begin later are not concerned: the cache has forgotten their fetches.
+    /// Waits for the writes that have started. Later ones are not concerned, because the cache has forgotten their fetches.
     private func finishWrites() async {
         for url in state.withLock({ Array($0.writes.keys) }) { try? await inOrder(url) {} }
     }

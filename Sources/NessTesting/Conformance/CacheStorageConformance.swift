@@ -121,7 +121,7 @@ public enum CacheStorageConformance {
                 try await problems.expect(storage, has: chosen.contains(key) ? nil : Data(key.rawValue.utf8), at: key, "after the removal")
             }
         },
-        Check("expiry", "A record is there before it expires, after the longest time, too.") { storage, problems in
+        Check("expiry", "A record is there until it expires, even with the longest time.") { storage, problems in
             for seconds in [3_600, 2_500_000_000] {
                 try await storage.write(Data("record".utf8), for: key(seconds), expiresAfter: .seconds(seconds) + .nanoseconds(1))
                 try await problems.expect(storage, has: Data("record".utf8), at: key(seconds), "for \(seconds) s")

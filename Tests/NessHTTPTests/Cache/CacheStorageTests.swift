@@ -18,10 +18,11 @@ import Testing
         let held = Tally(), go = TestGate()
 
         func willAccess(_ access: MockCacheStorage.Access) async throws {
-            let kind = switch access {
-            case .read: "read"
-            case .write: "write"
-            case .remove: "remove"
+            let kind: String
+            switch access {
+            case .read: kind = "read"
+            case .write: kind = "write"
+            case .remove: kind = "remove"
             }
             accesses.add(kind)
             if holding.withLock({ $0.contains(kind) }) {
@@ -104,7 +105,7 @@ import Testing
         #expect(try await rig.get().source == .cache)
     }
 
-    @Test("a request waits at most for the timeout, and those after it wait no longer until the storage returns", arguments: ["read", "write"])
+    @Test("a request waits at most for the timeout, and later ones do not wait until the storage returns", arguments: ["read", "write"])
     func slow(kind: String) async throws {
         let rig = rig()
         faults.holding.withLock { $0 = [kind] }
@@ -151,7 +152,7 @@ import Testing
         await #expect(throws: NessError.self) { try await task.value }
     }
 
-    @Test("a write that begins before a removal does not end after it") func order() async throws {
+    @Test("a write that starts before a removal does not end after it") func order() async throws {
         let rig = rig()
         faults.holding.withLock { $0 = ["write"] }
         let read = rig.ness.get("x").dataRequest()
@@ -187,7 +188,9 @@ import Testing
         let (key, whole) = try #require(storage.records.first)
         _ = try await rig.get("x", ["Authorization": "bob"])
         let other = try #require(storage.records.first { $0.key != key })
-        var wrong = [Data(), Data("foreign".utf8), whole + Data([0]), Data(whole.reversed()), Data(repeating: 0xFF, count: 40), other.value]
+        var wrong = [
+            Data(), Data("foreign".utf8), whole + Data([0]), Data(whole.reversed()), Data(repeating: 0xFF, count: 40), other.value,
+        ]
         wrong += (0..<whole.count).map { whole.prefix($0) } + (1..<whole.count).map { whole.suffix($0) }
         wrong += whole.indices.map { index in
             var changed = whole
