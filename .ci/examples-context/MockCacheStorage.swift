@@ -1,0 +1,1 @@
+private struct Unreachable: Error {}
