@@ -107,9 +107,13 @@ final class GuardedStorage: Sendable {
     }
 
     private func removeOwed() async throws {
-        while let (id, removal) = state.withLock({ $0.owed.first }) {
-            try await perform(removal)
-            state.withLock { $0.owed[id] = nil }
+        if state.withLock({ $0.owed.isEmpty }) { return }
+        // In order, so that of the requests that find removals owed, one does them and the others wait. No URL has this name.
+        try await inOrder("") { [self] in
+            while let (id, removal) = state.withLock({ $0.owed.first }) {
+                try await perform(removal)
+                state.withLock { $0.owed[id] = nil }
+            }
         }
     }
 

@@ -109,11 +109,12 @@ public final class HTTPCache: Sendable {
     /// The size of the cache in memory, in bytes: bodies, header fields, and 256 for each response.
     package var memorySize: Int { state.withLock { $0.entries.size } }
 
-    /// Removes every response, in memory and in the storage. Responses that are being fetched at that time are not stored.
+    /// Removes every response, in memory and in the storage. Responses that are being fetched at that time are not stored. Waits for the
+    /// storage at most for the timeout. If the storage fails, the cache reads nothing from it until the removal has succeeded.
     public func removeAll() async { await removeAll(ownClock) }
 
     /// Removes a user's responses, for example when the user signs out. The user's responses that are being fetched at that time are not
-    /// stored.
+    /// stored. If the storage fails: see `removeAll()`.
     /// - Parameter user: The value of `Authentication.userIdentifier`.
     public func removeAll(of user: String) async {
         let user = ExactText(user)
