@@ -51,8 +51,9 @@ enum CacheRecord {
         var head: [UInt8] = []
         add(key.rawValue.utf8, to: &head)
         for response in responses {
+            // The time by which `Date` itself counts. Another would be rounded, and a response from the future is not used.
             for text in [
-                response.variant, "\(response.statusCode)", "\(response.received.timeIntervalSince1970)", "\(response.initialAge)",
+                response.variant, "\(response.statusCode)", "\(response.received.timeIntervalSinceReferenceDate)", "\(response.initialAge)",
                 "\(response.body.count)", "\(response.headers.count)",
             ] { add(text.utf8, to: &head) }
             for field in response.headers {
@@ -113,7 +114,8 @@ enum CacheRecord {
         let body = place == 0..<end ? record[place] : record.subdata(in: place)
         guard checksum(of: body).elementsEqual(sum) else { return nil }
         return CachedResponse(
-            statusCode: status, headers: headers, body: body, received: Date(timeIntervalSince1970: received), initialAge: initialAge,
+            statusCode: status, headers: headers, body: body, received: Date(timeIntervalSinceReferenceDate: received),
+            initialAge: initialAge,
             variant: variant, checksum: Data(sum))
     }
 }

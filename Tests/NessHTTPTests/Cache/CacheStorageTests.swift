@@ -220,6 +220,16 @@ import Testing
         #expect(several.map(\.body) == [Data("a".utf8), Data("bc".utf8)] && several.allSatisfy { $0.body.startIndex == 0 })
     }
 
+    @Test("a record keeps the time of its response exactly") func time() throws {
+        let key = CacheKey(HTTPRequest(url: try url("https://mock.test/x")), over: "").digests
+        for number in 0..<1_000 {
+            let received = Date(timeIntervalSinceReferenceDate: 800_000_000 + Double(number) / 997)
+            let response = CachedResponse(
+                statusCode: 200, headers: [:], body: Data(), received: received, initialAge: 0, variant: "", checksum: nil)
+            #expect(CacheRecord.decode(CacheRecord.encode([response], key), key).first?.received == received)
+        }
+    }
+
     @Test(
         "a record expires a week after its last use is possible",
         arguments: [("max-age=60", 60), ("max-age=60, stale-if-error=40, stale-while-revalidate=9", 100), ("no-cache", 0)])

@@ -94,7 +94,7 @@ struct RedisStorageTests {
             #expect(try await client.source() == .network)
             server.resume()
             // The cache asks the server again once it has replied to the late command.
-            while try await client.source() != .cache {}
+            while try await client.source() != .cache { try Task.checkCancellation() }
         }
     }
 
