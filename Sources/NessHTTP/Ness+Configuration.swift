@@ -135,7 +135,8 @@ extension RequestDefaults {
             timeout: configuration.timeout, deadline: configuration.deadline, redirects: configuration.redirects,
             allowsInsecureRedirects: configuration.allowsInsecureRedirects, secrets: configuration.secrets,
             hasAccept: configuration.defaultHeaders.contains(HeaderName.accept), checksContentType: configuration.checksContentType,
-            decodingErrors: configuration.decodingErrors, jsonDecoder: configuration.jsonDecoder, jsonEncoder: configuration.jsonEncoder)
+            errorDecoding: configuration.decodingErrors.map(ErrorDecoding.json), jsonDecoder: configuration.jsonDecoder,
+            jsonEncoder: configuration.jsonEncoder)
     }
 }
 

@@ -37,7 +37,8 @@ struct RequestDefaults: Sendable {
     /// True if the manager's default headers contain `Accept`.
     var hasAccept: Bool
     var checksContentType: Bool
-    var decodingErrors: (any DecodableError.Type)?
+    /// The decoding of the API's errors; `nil` for none.
+    var errorDecoding: ErrorDecoding?
     var jsonDecoder: JSONDecoder
     var jsonEncoder: JSONEncoder?
 }

@@ -9,7 +9,7 @@ extension RequestBuilder {
     ///         "model": "small", "stream": true,
     ///         "messages": [["role": "user", "content": "Hello"]],
     ///     ])
-    ///     .events(decoding: Chunk.self, decodingErrors: APIProblem.self)
+    ///     .events(decoding: Chunk.self)
     /// for try await chunk in chunks { print(chunk.text, terminator: "") }
     /// ```
     ///
@@ -29,23 +29,16 @@ extension RequestBuilder {
     ///   - requiresEnd: True if the end of a response without the data `end` is an error: the iteration then ends with
     ///     `NessError.truncated`. A server that fails midway may still end its response properly. Has no effect without an `end`, or on a
     ///     request that reconnects instead.
-    ///   - errorType: The type of the API's errors, decoded from the body of a response that is rejected for its status. By default the
-    ///     manager's `decodingErrors`.
     ///   - reconnects: True to reconnect when the connection ends. `nil` to reconnect only idempotent requests.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Ness does not
-    ///     retry once the events have started.
-    ///   - decoder: The decoder. By default the manager's.
     /// - Returns: The values. The request is sent when the iteration starts. A rejected response ends the iteration with
     ///   `NessError.validation`, whose `underlying` is the API's error. Data that cannot be decoded ends it with `NessError.decoding`; with
     ///   `results` they are an element instead.
     public func events<Value: Decodable & Sendable>(
-        decoding type: Value.Type, until end: String? = "[DONE]", requiresEnd: Bool = false,
-        decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil,
-        using decoder: JSONDecoder? = nil
+        decoding type: Value.Type, until end: String? = "[DONE]", requiresEnd: Bool = false, reconnects: Bool? = nil
     ) -> DecodedEvents<Value> {
-        var events = jsonEvents(errorType, reconnects, retryControl, decoder) { $0.data == end }
+        var events = jsonEvents(reconnects) { $0.data == end }
         events.requiresEnd = requiresEnd && end != nil
-        return DecodedEvents(events: events, decoder: decoder, isEnd: nil)
+        return DecodedEvents(events: events, isEnd: nil)
     }
 
     /// Requests server-sent events and decodes the data of each one as JSON, up to a value that a closure recognizes as the last.
@@ -63,37 +56,24 @@ extension RequestBuilder {
     ///   - isEnd: Returns true for the value that ends the sequence, which is delivered as the last one. Runs where the sequence is
     ///     iterated.
     ///   - requiresEnd: True if the end of a response without such a value is an error: the iteration then ends with `NessError.truncated`.
-    ///   - errorType: The type of the API's errors. By default the manager's `decodingErrors`.
     ///   - reconnects: True to reconnect when the connection ends. `nil` to reconnect only idempotent requests.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Ness does not
-    ///     retry once the events have started.
-    ///   - decoder: The decoder. By default the manager's.
     /// - Returns: The values. The request is sent when the iteration starts. The errors are those of `events(decoding:until:)`.
     public func events<Value: Decodable & Sendable>(
-        decoding type: Value.Type, endingWhen isEnd: @escaping @Sendable (Value) -> Bool, requiresEnd: Bool = false,
-        decodingErrors errorType: (any DecodableError.Type)? = nil, reconnects: Bool? = nil, with retryControl: (any RetryControl)? = nil,
-        using decoder: JSONDecoder? = nil
+        decoding type: Value.Type, endingWhen isEnd: @escaping @Sendable (Value) -> Bool, requiresEnd: Bool = false, reconnects: Bool? = nil
     ) -> DecodedEvents<Value> {
-        var events = jsonEvents(errorType, reconnects, retryControl, decoder) { _ in false }
+        var events = jsonEvents(reconnects) { _ in false }
         events.requiresEnd = requiresEnd
-        return DecodedEvents(events: events, decoder: decoder, isEnd: isEnd)
+        return DecodedEvents(events: events, isEnd: isEnd)
     }
 
-    private func jsonEvents(
-        _ errorType: (any DecodableError.Type)?, _ reconnects: Bool?, _ retryControl: (any RetryControl)?, _ decoder: JSONDecoder?,
-        endsAt: @escaping @Sendable (ServerSentEvent) -> Bool
-    ) -> ReconnectingEvents {
-        var events = reconnectingEvents(timeout ?? sender.defaults.timeout, reconnects, endsAt)
-        events.retryControl = retryControl
-        events.parseError = errorReader(errorType, decoder)
-        return events
+    private func jsonEvents(_ reconnects: Bool?, endsAt: @escaping @Sendable (ServerSentEvent) -> Bool) -> ReconnectingEvents {
+        reconnectingEvents(timeout ?? sender.defaults.timeout, reconnects, endsAt)
     }
 }
 
 /// The decoded data of server-sent events, as they arrive. Leaving the loop ends the connection.
 public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     let events: ReconnectingEvents
-    let decoder: JSONDecoder?
     /// Returns true for the value that ends the sequence.
     let isEnd: (@Sendable (Value) -> Bool)?
 
@@ -124,18 +104,17 @@ public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendabl
         }
     }
 
-    private func makeReader() -> Reader { Reader(events: events.makeAsyncIterator(), decoder: decoder, isEnd: isEnd) }
+    private func makeReader() -> Reader { Reader(events: events.makeAsyncIterator(), isEnd: isEnd) }
 
     /// Reads and decodes the events.
     private struct Reader {
         var events: ReconnectingEvents.Iterator
-        let decoder: JSONDecoder?
         let isEnd: (@Sendable (Value) -> Bool)?
 
         mutating func next() async throws -> Result<Value, any Error>? {
             while let event = try await events.next() {
                 if event.data.allSatisfy(\.isWhitespace) { continue }
-                let result = events.decode(event, as: Value.self, with: decoder)
+                let result = events.decode(event, as: Value.self)
                 if case .success(let value) = result, isEnd?(value) == true { events.stop() }
                 return result
             }

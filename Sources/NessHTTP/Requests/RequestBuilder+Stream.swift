@@ -1,13 +1,16 @@
 import Foundation
 
 extension RequestBuilder {
-    /// Sends the request and delivers the body as it arrives.
-    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Ness does
-    ///   not retry once the body has started.
+    /// Sends the request and delivers the body as it arrives. Ness does not retry once the body has started.
     /// - Returns: A promise of the head, from which the body can be read. It fails with `NessError`, or with an error that a custom loader
     ///   threw.
     @discardableResult
-    public func streamRequest(with retryControl: (any RetryControl)? = nil) -> StreamPromise { stream(retryControl) }
+    public func streamRequest() -> StreamPromise {
+        let sink = StreamSink()
+        let call = makeCall(.stream) { $0.sink = sink }
+        sink.belongs(to: call)
+        return StreamPromise(call, sink, by: sender)
+    }
 
     /// Sends the request and decodes the lines of the response, each a JSON value, as they arrive.
     ///
@@ -18,38 +21,14 @@ extension RequestBuilder {
     /// let entries = ness.get("log").streamRequest(decoding: Entry.self)
     /// for try await entry in entries { print(entry) }
     /// ```
-    /// - Parameters:
-    ///   - type: The type of each line.
-    ///   - errorType: The type of the API's errors, decoded from the body of a response that is rejected for its status. By default the
-    ///     manager's `decodingErrors`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Ness does not
-    ///     retry once the body has started.
-    ///   - decoder: The decoder. By default the manager's.
+    /// - Parameter type: The type of each line.
     /// - Returns: The values, and the promise of the head as `promise`. The request starts in this call.
     @discardableResult
-    public func streamRequest<Value: Decodable & Sendable>(
-        decoding type: Value.Type, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil,
-        using decoder: JSONDecoder? = nil
-    ) -> ResponseJSONLines<Value> {
-        let checksJSON = checksContentType ?? sender.defaults.checksContentType
-        let errorType = errorType ?? (decodeError == nil ? sender.defaults.decodingErrors : nil)
+    public func streamRequest<Value: Decodable & Sendable>(decoding type: Value.Type) -> ResponseJSONLines<Value> {
         var builder = accepting(
-            "application/x-ndjson, application/json;q=0.9" + (errorType == nil ? "" : ", application/problem+json;q=0.8"))
+            "application/x-ndjson, application/json;q=0.9" + (decodesJSONErrors ? ", application/problem+json;q=0.8" : ""))
         builder.validators.insert(StatusCodeValidator.success, at: 0)
         if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
-        let promise = builder.stream(retryControl) { options in
-            options.parseError = errorReader(errorType, decoder)
-        }
-        return ResponseJSONLines(promise, decoder)
-    }
-
-    func stream(_ retryControl: (any RetryControl)?, _ change: (inout CallOptions) -> Void = { _ in }) -> StreamPromise {
-        let sink = StreamSink()
-        let call = makeCall(.stream, retryControl) { options in
-            options.sink = sink
-            change(&options)
-        }
-        sink.belongs(to: call)
-        return StreamPromise(call, sink, by: sender)
+        return ResponseJSONLines(builder.streamRequest())
     }
 }

@@ -5,12 +5,8 @@ import Foundation
 public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sendable {
     /// The running request: its status, its progress, and the head of its response.
     public let promise: StreamPromise
-    private let decoder: JSONDecoder?
 
-    init(_ promise: StreamPromise, _ decoder: JSONDecoder?) {
-        self.promise = promise
-        self.decoder = decoder
-    }
+    init(_ promise: StreamPromise) { self.promise = promise }
 
     /// Starts reading.
     public func makeAsyncIterator() -> ResponseSequence<Value>.Iterator {
@@ -22,15 +18,12 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
         }
     }
 
-    private func makeReader() -> Reader {
-        Reader(promise: promise, lines: promise.responseLines.makeAsyncIterator(), decoder: decoder)
-    }
+    private func makeReader() -> Reader { Reader(promise: promise, lines: promise.responseLines.makeAsyncIterator()) }
 
     /// Reads and decodes the lines.
     private struct Reader {
         let promise: StreamPromise
         var lines: ResponseLines.Iterator
-        let decoder: JSONDecoder?
 
         mutating func next() async throws -> Result<Value, any Error>? {
             while let line = try await lines.next() {
@@ -39,7 +32,7 @@ public struct ResponseJSONLines<Value: Decodable & Sendable>: AsyncSequence, Sen
                 let result = try await promise.value
                 var response = result.message
                 response.body = Data(line.utf8)
-                return Result { try response.parseJSONBody(Value.self, with: decoder) }.mapError { result.reading.call.explain($0) }
+                return Result { try response.parseJSONBody(Value.self) }.mapError { result.reading.call.explain($0) }
             }
             return nil
         }

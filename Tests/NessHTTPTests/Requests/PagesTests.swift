@@ -129,7 +129,7 @@ import Testing
         let rig = Rig()
         rig.mock.on(.get, "/list", replies: [.status(503), Self.page([1])])
         let retried = rig.ness.pages(
-            of: rig.ness.httpRequest(withUrl: "list"), next: .linkHeader, with: CounterRetryControl(maxRetryCount: 1))
+            of: rig.ness.httpRequest(withUrl: "list").set(retry: CounterRetryControl(maxRetryCount: 1)), next: .linkHeader)
         #expect(await collect(retried).0.count == 1)
     }
 

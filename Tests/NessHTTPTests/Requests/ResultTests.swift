@@ -293,19 +293,22 @@ import Testing
         rig.mock.on(.get, "/x") { _ in .json(["oops": "no"], status: 400) }
         let ness = rig.ness
         let asked: [Ask] = [
-            { try await $0.httpRequest(withUrl: "x").dataRequest(decoding: User.self, decodingErrors: Oops.self).value },
-            { try await $0.request(TypedRequest<User>.get("x"), decodingErrors: Oops.self).value },
+            { try await $0.httpRequest(withUrl: "x").decodingErrors(as: Oops.self).dataRequest(decoding: User.self).value },
+            { try await $0.request(TypedRequest<User>.get("x")) { $0.decodingErrors(as: Oops.self) }.value },
             {
                 var request = TypedRequest<User>.get("x")
                 request.decodingErrors = Oops.self
                 return try await $0.request(request).value
             },
-            { try await $0.request(GetUser(), decodingErrors: Oops.self).value },
+            { try await $0.request(GetUser()) { $0.decodingErrors(as: Oops.self) }.value },
             {
-                for try await user in $0.poll(GetUser(), every: .seconds(1), decodingErrors: Oops.self) { return user }; return nil
+                var request = TypedRequest<User>.get("x")
+                request.decodingErrors = Oops.self
+                for try await user in $0.poll(request, every: .seconds(1)) { return user }
+                return nil
             },
             {
-                for try await user in $0.httpRequest(withUrl: "x").streamRequest(decoding: User.self, decodingErrors: Oops.self) {
+                for try await user in $0.httpRequest(withUrl: "x").decodingErrors(as: Oops.self).streamRequest(decoding: User.self) {
                     return user
                 }
                 return nil

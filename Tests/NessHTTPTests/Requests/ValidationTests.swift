@@ -87,11 +87,10 @@ import Testing
         #expect(await request.dataRequest().nessError()?.underlying is TooOld)
         #expect(asked.entries == [1, 2])
         // The status of a typed result is judged first.
-        let typed = await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()
+        let typed = await request.decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).nessError()
         #expect(typed?.underlying is APIProblem && asked.entries == [1, 2])
-        let closure = await rig.ness.httpRequest(withUrl: "x").validate { _ in throw TooOld(version: "3") }.streamRequest(
-            decoding: User.self, decodingErrors: APIProblem.self
-        ).promise.nessError()
+        let closure = await rig.ness.httpRequest(withUrl: "x").validate { _ in throw TooOld(version: "3") }
+            .decodingErrors(as: APIProblem.self).streamRequest(decoding: User.self).promise.nessError()
         #expect(closure?.underlying is APIProblem)
     }
 

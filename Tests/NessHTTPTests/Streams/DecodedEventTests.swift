@@ -110,7 +110,8 @@ import Testing
     func retry() async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.status(529), .text("data: {\"text\":\"a\"}\n\n", headers: Self.type)])
-        let events = rig.ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self, with: CounterRetryControl(maxRetryCount: 1))
+        let request = rig.ness.httpRequest(.post, withUrl: "x").set(retry: CounterRetryControl(maxRetryCount: 1))
+        let events = request.events(decoding: Chunk.self)
         #expect(try await texts(events) == ["a"])
     }
 
@@ -120,7 +121,7 @@ import Testing
         let rig = Rig { $0.decodingErrors = APIProblem.self }
         rig.mock.on(.post, "/x") { _ in .json(["oops": "no", "title": "busy"], status: 429) }
         let request = rig.ness.httpRequest(.post, withUrl: "x")
-        let given = await error(request.events(decoding: Chunk.self, decodingErrors: Oops.self))
+        let given = await error(request.decodingErrors(as: Oops.self).events(decoding: Chunk.self))
         #expect(given?.kind == .validation && (given?.underlying as? Oops)?.oops == "no" && given?.response?.statusCode == 429)
         #expect((await error(request.events(decoding: Chunk.self))?.underlying as? APIProblem)?.title == "busy")
         let other = Rig(onUnmatched: .reply(.text("{\"text\":\"a\"}")))
