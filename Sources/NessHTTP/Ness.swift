@@ -184,7 +184,7 @@ public final class Ness: Sendable {
     public func dropAllRequests() { running.dropAll(in: nil) }
 
     /// Drops every request of a group that is in flight.
-    /// - Parameter group: The group's name: see `RequestBuilder.group(_:)`.
+    /// - Parameter group: The group's name: see `RequestBuilder.add(group:)`.
     public func dropAllRequests(in group: String) { running.dropAll(in: group) }
 
     /// Drops every request that is in flight, waits until no exchange is running, and discards the state that the pipeline and its loaders
@@ -234,6 +234,3 @@ public final class Ness: Sendable {
 }
 
 extension Ness: RequestSender {}
-
-/// The manager's name in iONess.
-public typealias NetworkSessionManager = Ness

@@ -108,7 +108,7 @@ extension ResponseSpec where ResponseModel == Void {
 ///     var url: String { "shop/v2/\(path)" }
 ///     var headers: HTTPHeaders { ["Accept": "application/json"] }
 ///     func prepare(_ builder: RequestBuilder) -> RequestBuilder {
-///         builder.group("shop").set(timeout: .seconds(10))
+///         builder.add(group: "shop").set(timeout: .seconds(10))
 ///     }
 /// }
 /// extension ShopSpec where ResponseModel: Decodable {

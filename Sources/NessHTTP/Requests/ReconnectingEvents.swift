@@ -16,17 +16,16 @@ extension RequestBuilder {
     ///   - timeout: The longest time without a byte before the connection counts as lost. `nil` for that of `set(timeout:)`, or for no
     ///     limit.
     ///   - reconnects: True to reconnect when the connection ends. `nil` to reconnect only idempotent requests.
-    ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default this is the data `[DONE]`, with which
-    ///     language model APIs end a stream. Runs in the task that reads.
+    ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default no event does. Runs in the task that
+    ///     reads.
     /// - Returns: The events. The first request is sent when the iteration starts. Leaving the loop ends the connection.
-    public func serverSentEvents(
-        timeout: Duration? = nil, reconnects: Bool? = nil,
-        endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { $0.data == "[DONE]" }
+    public func reconnectingEvents(
+        timeout: Duration? = nil, reconnects: Bool? = nil, endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { _ in false }
     ) -> ResponseSequence<ServerSentEvent> {
-        ResponseSequence(reconnectingEvents(timeout, reconnects, endsAt))
+        ResponseSequence(reconnecting(timeout, reconnects, endsAt))
     }
 
-    func reconnectingEvents(
+    func reconnecting(
         _ timeout: Duration?, _ reconnects: Bool?, _ endsAt: @escaping @Sendable (ServerSentEvent) -> Bool
     ) -> ReconnectingEvents {
         let headers: HTTPHeaders = [HeaderName.accept: "text/event-stream", HeaderName.cacheControl: "no-store"]

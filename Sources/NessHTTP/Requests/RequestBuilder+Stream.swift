@@ -12,23 +12,42 @@ extension RequestBuilder {
         return StreamPromise(call, sink, by: sender)
     }
 
-    /// Sends the request and decodes the lines of the response, each a JSON value, as they arrive.
+    /// Requests lines, each a JSON value, and decodes them as they arrive.
     ///
     /// The request accepts JSON, and Ness checks the response like `dataRequest(decoding:)`: it rejects a status that is not 2xx and a
     /// Content-Type that is not JSON.
     ///
     /// ```swift
-    /// let entries = ness.get("log").streamRequest(decoding: Entry.self)
-    /// for try await entry in entries { print(entry) }
+    /// for try await entry in ness.get("log").lines(decoding: Entry.self) {
+    ///     print(entry)
+    /// }
     /// ```
     /// - Parameter type: The type of each line.
-    /// - Returns: The values, and the promise of the head as `promise`. The request starts in this call.
-    @discardableResult
-    public func streamRequest<Value: Decodable & Sendable>(decoding type: Value.Type) -> ResponseJSONLines<Value> {
+    /// - Returns: The values. The request is sent when the iteration starts. A rejected response ends the iteration with
+    ///   `NessError.validation`, whose `underlying` is the API's error. A line that cannot be decoded ends it with `NessError.decoding`; with
+    ///   `results` it is an element instead.
+    public func lines<Value: Decodable & Sendable>(decoding type: Value.Type) -> DecodedSequence<Value> {
         var builder = accepting(
             "application/x-ndjson, application/json;q=0.9" + (decodesJSONErrors ? ", application/problem+json;q=0.8" : ""))
         builder.validators.insert(StatusCodeValidator.success, at: 0)
         if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
-        return ResponseJSONLines(builder.streamRequest())
+        return DecodedSequence { [builder] in
+            let promise = builder.streamRequest()
+            var lines = promise.responseLines.makeAsyncIterator()
+            return (
+                {
+                    while let line = try await lines.next() {
+                        if line.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
+                        // The error contains the line and the request.
+                        let result = try await promise.value
+                        var response = result.message
+                        response.body = Data(line.utf8)
+                        return Result { try response.parseJSONBody(type) }.mapError { result.reading.call.explain($0) }
+                    }
+                    return nil
+                },
+                { error in (try? await promise.value)?.reading.fail(error) ?? error }
+            )
+        }
     }
 }

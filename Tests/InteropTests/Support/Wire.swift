@@ -15,7 +15,7 @@ enum Wire: String, CaseIterable, Sendable {
 
     /// The newest version of HTTP that this libcurl may be used with over TLS.
     static let secureVersion: ConnectionMetrics.HTTPVersion =
-        CurlTransport()?.description.hasPrefix("CurlTransport (HTTP/2") == true ? .http2 : .http1_1
+        (try? CurlTransport())?.description.hasPrefix("CurlTransport (HTTP/2") == true ? .http2 : .http1_1
 
     /// Makes a manager over the transport.
     /// - Parameters:

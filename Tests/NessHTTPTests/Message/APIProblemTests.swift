@@ -131,9 +131,9 @@ import Testing
         { request, folder in _ = try await request.downloadRequest(intoFolder: folder, segments: 2).value },
         { request, folder in _ = try await request.downloadRequestIfChanged(forSavedLocation: folder.appending(path: "a")).value },
         { request, _ in _ = try await request.validate().streamRequest().value },
-        { request, _ in for try await _ in request.streamRequest(decoding: User.self) {} },
+        { request, _ in for try await _ in request.lines(decoding: User.self) {} },
         { request, _ in for try await _ in request.events(decoding: User.self) {} },
-        { request, _ in for try await _ in request.serverSentEvents() {} },
+        { request, _ in for try await _ in request.reconnectingEvents() {} },
     ]
 
     @Test("an API's errors in another form than JSON are decoded however the request is sent", arguments: 0..<11)

@@ -247,7 +247,7 @@ import Testing
         (
             "lines",
             { ness in
-                for try await user in ness.httpRequest(withUrl: "x").streamRequest(decoding: User.self) { return user }; return nil
+                for try await user in ness.httpRequest(withUrl: "x").lines(decoding: User.self) { return user }; return nil
             }
         ),
     ]
@@ -308,7 +308,7 @@ import Testing
                 return nil
             },
             {
-                for try await user in $0.httpRequest(withUrl: "x").decodingErrors(as: Oops.self).streamRequest(decoding: User.self) {
+                for try await user in $0.httpRequest(withUrl: "x").decodingErrors(as: Oops.self).lines(decoding: User.self) {
                     return user
                 }
                 return nil
@@ -395,7 +395,7 @@ import Testing
             for try await _ in request.streamRequest().serverSentEvents { Issue.record("there is no event") }
         }
         let reconnecting = await #expect(throws: NessError.self) {
-            for try await _ in request.serverSentEvents() { Issue.record("there is no event") }
+            for try await _ in request.reconnectingEvents() { Issue.record("there is no event") }
         }
         for error in [byProperty, reconnecting] {
             #expect(error?.kind == .validation)

@@ -147,7 +147,7 @@ private protocol StoreSpec: ConnectionSpec where ResponseModel: Decodable {
 extension StoreSpec {
     var url: String { "shop/v2/\(path)" }
     var headers: HTTPHeaders { ["Accept": "application/json"] }
-    func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.group("shop").set(timeout: .seconds(10)) }
+    func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.add(group: "shop").set(timeout: .seconds(10)) }
     func parseResponse(response: HTTPResponse) throws -> ResponseModel {
         try response.parseJSONBody(Envelope<ResponseModel>.self).data
     }

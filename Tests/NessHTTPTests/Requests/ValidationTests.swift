@@ -89,8 +89,9 @@ import Testing
         // The status of a typed result is judged first.
         let typed = await request.decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).nessError()
         #expect(typed?.underlying is APIProblem && asked.entries == [1, 2])
-        let closure = await rig.ness.httpRequest(withUrl: "x").validate { _ in throw TooOld(version: "3") }
-            .decodingErrors(as: APIProblem.self).streamRequest(decoding: User.self).promise.nessError()
+        let lines = rig.ness.httpRequest(withUrl: "x").validate { _ in throw TooOld(version: "3") }
+            .decodingErrors(as: APIProblem.self).lines(decoding: User.self)
+        let closure = await #expect(throws: NessError.self) { for try await _ in lines {} }
         #expect(closure?.underlying is APIProblem)
     }
 

@@ -289,7 +289,7 @@ import Testing
             ])
         var users: [User] = []
         let error = await #expect(throws: NessError.self) {
-            for try await user in rig.ness.httpRequest(withUrl: "x").streamRequest(decoding: User.self) { users.append(user) }
+            for try await user in rig.ness.httpRequest(withUrl: "x").lines(decoding: User.self) { users.append(user) }
         }
         #expect(users == [User(id: 1, name: "a"), User(id: 2, name: "b")])
         #expect(error?.kind == .decoding && error?.response?.text == "nonsense")

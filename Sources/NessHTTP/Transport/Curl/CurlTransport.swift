@@ -28,18 +28,14 @@ import CNessCurl
 public final class CurlTransport: ControlledTransport {
     private let engines: CurlEngines
 
-    /// Makes a transport. Fails if the process has no libcurl, or one before 7.76.
-    public convenience init?() {
-        do { try self.init { _ in } } catch { return nil }
-    }
-
-    /// Makes a transport with options.
+    /// Makes a transport.
     ///
     /// The options are checked in this call: strings are parsed, and each feature of libcurl is tried. Only the first connection can tell
     /// if a proxy, a unix socket or an interface exists.
     /// - Parameter configure: Changes the options. Runs during this call.
-    /// - Throws: An error that names the option and the fault: an invalid value, or a libcurl that lacks the feature.
-    public init(_ configure: (inout Options) -> Void) throws {
+    /// - Throws: An error if the process has no libcurl, or one before 7.76. An error that names the option and the fault if a value is
+    ///   invalid, or if this libcurl lacks the feature.
+    public init(_ configure: (inout Options) -> Void = { _ in }) throws {
         var options = Options()
         configure(&options)
         engines = CurlEngines(try CurlSettings(options))

@@ -1,5 +1,3 @@
-import Foundation
-
 extension RequestBuilder {
     /// Requests server-sent events and decodes the data of each one as JSON, the form in which language model APIs stream.
     ///
@@ -14,7 +12,7 @@ extension RequestBuilder {
     /// ```
     ///
     /// **Reconnecting.** A request that is not idempotent, such as a POST, is sent once. Any other request reconnects when the connection
-    /// ends, and continues after the last event: see `serverSentEvents(timeout:reconnects:endsAt:)`.
+    /// ends, and continues after the last event: see `reconnectingEvents(timeout:reconnects:endsAt:)`.
     ///
     /// **Stopping.** Leaving the loop or canceling its task closes the connection immediately, and so does the event that ends the
     /// sequence.
@@ -35,10 +33,8 @@ extension RequestBuilder {
     ///   `results` they are an element instead.
     public func events<Value: Decodable & Sendable>(
         decoding type: Value.Type, until end: String? = "[DONE]", requiresEnd: Bool = false, reconnects: Bool? = nil
-    ) -> DecodedEvents<Value> {
-        var events = jsonEvents(reconnects) { $0.data == end }
-        events.requiresEnd = requiresEnd && end != nil
-        return DecodedEvents(events: events, isEnd: nil)
+    ) -> DecodedSequence<Value> {
+        decoded(reconnects, requiresEnd: requiresEnd && end != nil, endsAt: { $0.data == end })
     }
 
     /// Requests server-sent events and decodes the data of each one as JSON, up to a value that a closure recognizes as the last.
@@ -60,65 +56,30 @@ extension RequestBuilder {
     /// - Returns: The values. The request is sent when the iteration starts. The errors are those of `events(decoding:until:)`.
     public func events<Value: Decodable & Sendable>(
         decoding type: Value.Type, endingWhen isEnd: @escaping @Sendable (Value) -> Bool, requiresEnd: Bool = false, reconnects: Bool? = nil
-    ) -> DecodedEvents<Value> {
-        var events = jsonEvents(reconnects) { _ in false }
-        events.requiresEnd = requiresEnd
-        return DecodedEvents(events: events, isEnd: isEnd)
+    ) -> DecodedSequence<Value> {
+        decoded(reconnects, requiresEnd: requiresEnd, isEnd: isEnd)
     }
 
-    private func jsonEvents(_ reconnects: Bool?, endsAt: @escaping @Sendable (ServerSentEvent) -> Bool) -> ReconnectingEvents {
-        reconnectingEvents(timeout ?? sender.defaults.timeout, reconnects, endsAt)
-    }
-}
-
-/// The decoded data of server-sent events, as they arrive. Leaving the loop ends the connection.
-public struct DecodedEvents<Value: Decodable & Sendable>: AsyncSequence, Sendable {
-    let events: ReconnectingEvents
-    /// Returns true for the value that ends the sequence.
-    let isEnd: (@Sendable (Value) -> Bool)?
-
-    /// Sends the request when the first value is requested.
-    public func makeAsyncIterator() -> ResponseSequence<Value>.Iterator {
-        var reader = makeReader()
-        return .init {
-            guard let result = try await reader.next() else { return nil }
-            if case .failure(let error) = result { throw reader.events.fail(error) }
-            return try result.get()
-        }
-    }
-
-    /// The values as results: data that cannot be decoded are a failure with `NessError.decoding`, and the iteration continues.
-    ///
-    /// ```swift
-    /// for try await result in request.events(decoding: Chunk.self).results {
-    ///     switch result {
-    ///     case .success(let chunk): print(chunk.text, terminator: "")
-    ///     case .failure(let error): print(error)
-    ///     }
-    /// }
-    /// ```
-    public var results: ResponseSequence<Result<Value, any Error>> {
-        ResponseSequence {
-            var reader = makeReader()
-            return { try await reader.next() }
-        }
-    }
-
-    private func makeReader() -> Reader { Reader(events: events.makeAsyncIterator(), isEnd: isEnd) }
-
-    /// Reads and decodes the events.
-    private struct Reader {
-        var events: ReconnectingEvents.Iterator
-        let isEnd: (@Sendable (Value) -> Bool)?
-
-        mutating func next() async throws -> Result<Value, any Error>? {
-            while let event = try await events.next() {
-                if event.data.allSatisfy(\.isWhitespace) { continue }
-                let result = events.decode(event, as: Value.self)
-                if case .success(let value) = result, isEnd?(value) == true { events.stop() }
-                return result
-            }
-            return nil
+    private func decoded<Value: Decodable & Sendable>(
+        _ reconnects: Bool?, requiresEnd: Bool, endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { _ in false },
+        isEnd: @escaping @Sendable (Value) -> Bool = { _ in false }
+    ) -> DecodedSequence<Value> {
+        var sequence = reconnecting(timeout ?? sender.defaults.timeout, reconnects, endsAt)
+        sequence.requiresEnd = requiresEnd
+        return DecodedSequence { [sequence] in
+            var events = sequence.makeAsyncIterator()
+            return (
+                {
+                    while let event = try await events.next() {
+                        if event.data.allSatisfy(\.isWhitespace) { continue }
+                        let result = events.decode(event, as: Value.self)
+                        if case .success(let value) = result, isEnd(value) { events.stop() }
+                        return result
+                    }
+                    return nil
+                },
+                { events.fail($0) }
+            )
         }
     }
 }
