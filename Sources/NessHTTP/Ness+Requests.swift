@@ -2,7 +2,7 @@ extension Ness {
     /// Sends the request of a spec, and promises the model that the spec makes from the response.
     ///
     /// ```swift
-    /// let user = try await ness.request(GetUser(id: 1)) {
+    /// let user = try await ness.request(.user(42)) {
     ///     $0.set(retry: .never)
     /// }.value
     /// ```

@@ -34,6 +34,8 @@ struct RequestDefaults: Sendable {
     var redirects: RedirectPolicy
     var allowsInsecureRedirects: Bool
     var secrets: SecretNames
+    /// The validators of all responses.
+    var validators: [any ResponseValidator]
     /// True if the manager's default headers contain `Accept`.
     var hasAccept: Bool
     var checksContentType: Bool
@@ -45,3 +47,11 @@ struct RequestDefaults: Sendable {
 
 /// An error that can be decoded from a response, such as `APIProblem`.
 public typealias DecodableError = Decodable & Error
+
+/// The decoding of an API's own errors.
+enum ErrorDecoding: Sendable {
+    /// From JSON, as a type.
+    case json(any DecodableError.Type)
+    /// By a closure.
+    case custom(ErrorReader)
+}

@@ -46,7 +46,8 @@ extension RequestBuilder {
         options.kind = kind
         options.groups = groups
         options.environment = environment
-        options.validators = validators
+        let managers = sender.defaults.validators
+        options.validators = managers.isEmpty ? validators : managers + validators
         options.retryControl = retryControl ?? self.retryControl
         options.authentication = authentication
         options.duplicateIdentifier = duplicateIdentifier

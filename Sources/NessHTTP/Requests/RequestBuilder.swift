@@ -92,6 +92,11 @@ public struct RequestBuilder: Sendable {
         case appendAndKeepPreviousValue
     }
 
+    /// Returns the builder of a URL with further path segments.
+    func appending(_ segments: [String]) -> RequestBuilder {
+        with { builder in builder.url = Result { try url.get().appending(segments: segments) } }
+    }
+
     func with(_ change: (inout RequestBuilder) -> Void) -> RequestBuilder {
         var copy = self
         change(&copy)

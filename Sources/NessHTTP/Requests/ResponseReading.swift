@@ -38,14 +38,6 @@ extension ResponseReading where Value == Void {
     static var nothing: ResponseReading { ResponseReading(status: StatusCodeValidator.success) { _ in } }
 }
 
-/// The decoding of an API's own errors.
-enum ErrorDecoding: Sendable {
-    /// From JSON, as a type.
-    case json(any DecodableError.Type)
-    /// By a closure.
-    case custom(ErrorReader)
-}
-
 extension RequestBuilder {
     /// Sends the request, and converts the response to a value.
     /// - Parameters:

@@ -39,8 +39,8 @@ public struct ClientIdentity: Sendable, Hashable {
     ///
     /// ```swift
     /// let identity = try ClientIdentity(
-    ///     certificates: Certificates(pem: Data(contentsOf: chain)),
-    ///     key: Data(contentsOf: key))
+    ///     certificates: Certificates(pem: Data(contentsOf: chainFile)),
+    ///     key: Data(contentsOf: keyFile))
     /// ```
     /// - Parameters:
     ///   - certificates: The certificate, followed by those between it and the authority.

@@ -85,7 +85,7 @@ import Testing
             configuration.defaultHeaders = ["X-Api-Key": "k", "X-Client": "1"]
         }
         rig.mock.on(.get, "https://mock.test/list", replies: [Self.page([1], next: "https://other.test/2")])
-        let request = rig.ness.httpRequest(withUrl: "https://mock.test/list").add(loaders: [.modifyRequest { $0.headers["X-Signature"] = "s" }])
+        let request = rig.ness.get("https://mock.test/list").add(loaders: [.modifyRequest { $0.headers["X-Signature"] = "s" }])
         let (pages, error) = await collect(rig.ness.pages(of: request, next: .linkHeader))
         #expect(pages.count == 2 && error == nil)
         #expect(rig.mock.requests.map { $0.headers["X-Api-Key"] } == ["k", nil])

@@ -25,7 +25,9 @@ import Testing
             $0.authentication = BearerAuthentication(token: "t")
         }
         rig.mock.on(.get, "/:x", replies: [.status(503), .status(200), .status(200)])
-        let request = rig.ness.httpRequest(withUrl: "x").add(loaders: [Self.mark("1"), Self.mark("2")]).add(loaders: [Self.mark("3"), credential])
+        let request = rig.ness.httpRequest(withUrl: "x").add(loaders: [Self.mark("1"), Self.mark("2")]).add(loaders: [
+            Self.mark("3"), credential,
+        ])
         _ = try await request.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
         _ = try await rig.ness.httpRequest(withUrl: "y").dataRequest().value
         #expect(rig.mock.requests.map { $0.headers["X-Order"] } == ["m123", "m123", "m"])

@@ -104,14 +104,12 @@ import Testing
         #expect(result.message.text == "a" && rig.mock.requests.count == 2)
     }
 
-    @Test("an observer's verdict may hold an error")
-    func observer() async throws {
-        struct Strict: RequestObserver {
-            func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
-                .invalidBecauseOf(TooOld(version: "0"))
-            }
+    @Test("the verdict of a manager's validator may hold an error")
+    func manager() async throws {
+        struct Strict: ResponseValidator {
+            func validate(for response: HTTPResponse) -> ResponseValidatorResult { .invalidBecauseOf(TooOld(version: "0")) }
         }
-        let rig = Rig(onUnmatched: .reply(.text("a"))) { $0.observers = [Strict()] }
+        let rig = Rig(onUnmatched: .reply(.text("a"))) { $0.validators = [Strict()] }
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.underlying as? TooOld == TooOld(version: "0"))
     }
 

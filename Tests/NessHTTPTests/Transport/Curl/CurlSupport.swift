@@ -24,17 +24,13 @@ import Testing
         set { transport[keyPath: path] = newValue }
     }
 
-    /// Sets the transport and the rules of a manager.
-    func apply(to configuration: inout Ness.Configuration) throws {
-        let options = transport
-        configuration.transport = try CurlTransport { $0 = options }
-        let authorities = try authorities.map { try Certificates(pem: Data($0.utf8)) }
-        if !pinnedPublicKeys.isEmpty {
-            configuration.serverTrust = .pinned(["*": .publicKeys(pinnedPublicKeys, signedBy: authorities)])
-        } else if let authorities {
-            configuration.serverTrust = .pinned(["*": .authorities(authorities)])
+    /// The rule for every host.
+    var serverTrust: ServerTrust {
+        get throws {
+            let authorities = try authorities.map { try Certificates(pem: Data($0.utf8)) }
+            if !pinnedPublicKeys.isEmpty { return .pinned(["*": .publicKeys(pinnedPublicKeys, signedBy: authorities)]) }
+            return authorities.map { .pinned(["*": .authorities($0)]) } ?? .system
         }
-        if let clientCertificate { configuration.clientIdentities = ["*": clientCertificate] }
     }
 }
 
@@ -45,10 +41,12 @@ func curlNess(
 ) throws -> Ness {
     var settings = CurlTestOptions()
     options(&settings)
-    var given = Ness.Configuration()
-    try settings.apply(to: &given)
+    let given = settings.transport
+    let transport = try CurlTransport { $0 = given }, trust = try settings.serverTrust
     return Ness { configuration in
-        configuration = given
+        configuration.transport = transport
+        configuration.serverTrust = trust
+        configuration.clientIdentities = settings.clientCertificate.map { ["*": $0] } ?? [:]
         configuration.observers = observers
         configure(&configuration)
     }

@@ -37,7 +37,7 @@ import Testing
         let first = try transport()
         #expect(try await session(first) == ".")
         #expect(try await session(first) == "r")
-        let pinned = ServerTrust.pinned(["localhost": .publicKeys([nginx.publicKeyHash])])
+        let pinned = [nginx.publicKeyHash]
         #expect(try await session(first, keys: pinned) == ".")
         #expect(try await session(first, keys: pinned) == "r")
         #expect(try await session(first) == "r")
