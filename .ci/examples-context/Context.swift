@@ -85,7 +85,9 @@ var date: Date { stub() }
 var yesterday: Date { stub() }
 var url: URL { stub() }
 var urls: [URL] { stub() }
+var chainFile: URL { stub() }
 var file: URL { stub() }
+var keyFile: URL { stub() }
 var film: URL { stub() }
 var photo: URL { stub() }
 var photos: URL { stub() }

@@ -4,8 +4,6 @@ private var login: Login { stub() }
 private var promise: UploadPromise { stub() }
 private var token: Token { stub() }
 private var stream: StreamResult { stub() }
-private var chain: URL { stub() }
-private var key: URL { stub() }
 #if canImport(Darwin)
 private func decide(_ space: URLProtectionSpace) -> ServerTrustDecision { stub() }
 #endif

@@ -1,2 +1,2 @@
 private var prompt: JSONValue { stub() }
-private var chunks: DecodedEvents<Chunk> { stub() }
+private var chunks: DecodedSequence<Chunk> { stub() }

@@ -64,6 +64,8 @@ extension Ness {
         /// The default JSON encoder of `set(jsonEncodable:)`. `nil` for an encoder that sorts keys. Do not change the object after the
         /// manager was made.
         public var jsonEncoder: JSONEncoder?
+        /// The validators of all responses. They judge before those of the request.
+        public var validators: [any ResponseValidator] = []
         /// A Boolean value that indicates whether `dataRequest(decoding:)` rejects a response whose Content-Type is not JSON, for requests
         /// that do not set this.
         public var checksContentType = true
@@ -134,8 +136,10 @@ extension RequestDefaults {
         self.init(
             timeout: configuration.timeout, deadline: configuration.deadline, redirects: configuration.redirects,
             allowsInsecureRedirects: configuration.allowsInsecureRedirects, secrets: configuration.secrets,
+            validators: configuration.validators,
             hasAccept: configuration.defaultHeaders.contains(HeaderName.accept), checksContentType: configuration.checksContentType,
-            decodingErrors: configuration.decodingErrors, jsonDecoder: configuration.jsonDecoder, jsonEncoder: configuration.jsonEncoder)
+            errorDecoding: configuration.decodingErrors.map(ErrorDecoding.json), jsonDecoder: configuration.jsonDecoder,
+            jsonEncoder: configuration.jsonEncoder)
     }
 }
 

@@ -9,12 +9,11 @@ extension Ness {
     /// - Parameters:
     ///   - request: The request of the first page. Each response must have a 2xx status, and its validators must accept it.
     ///   - next: The step to the next page.
-    ///   - retryControl: The retry policy of each page; `nil` for that of the request, else the manager's; `.never` for no retries.
     /// - Returns: The responses, as a sequence. It throws the error of the first page that fails.
     public func pages(
-        of request: RequestBuilder, next: NextPage<DataResult>, with retryControl: (any RetryControl)? = nil
+        of request: RequestBuilder, next: NextPage<DataResult>
     ) -> Pages<DataResult> {
-        Pages(first: request.validate(statusCodes: 200..<300), next: next) { $0.dataRequest(with: retryControl) }
+        Pages(first: request.validate(statusCodes: 200..<300), next: next) { $0.dataRequest() }
     }
 
     /// Requests a list page by page, and decodes each page as JSON.
@@ -22,12 +21,11 @@ extension Ness {
     ///   - request: The request of the first page.
     ///   - type: The type of a page: see `RequestBuilder.dataRequest(decoding:)`.
     ///   - next: The step to the next page.
-    ///   - retryControl: The retry policy of each page; `nil` for that of the request, else the manager's; `.never` for no retries.
     /// - Returns: The pages, as a sequence. It throws the error of the first page that fails.
     public func pages<Page: Decodable & Sendable>(
-        of request: RequestBuilder, decoding type: Page.Type, next: NextPage<Page>, with retryControl: (any RetryControl)? = nil
+        of request: RequestBuilder, decoding type: Page.Type, next: NextPage<Page>
     ) -> Pages<Page> {
-        Pages(first: request, next: next) { $0.dataRequest(decoding: type, with: retryControl) }
+        Pages(first: request, next: next) { $0.dataRequest(decoding: type) }
     }
 
     /// Requests a list page by page, and decodes each page as JSON. A closure makes the next request from each page.
@@ -44,28 +42,26 @@ extension Ness {
     /// - Parameters:
     ///   - request: The request of the first page.
     ///   - type: The type of a page: see `RequestBuilder.dataRequest(decoding:)`.
-    ///   - retryControl: The retry policy of each page; `nil` for that of the request, else the manager's; `.never` for no retries.
     ///   - next: Takes a page and its request, and returns the request of the next page; `nil` after the last page. An error that it throws
     ///     ends the paging after that page. Runs off the main thread, in the loop's task.
     /// - Returns: The pages, as a sequence. It throws the error of the first page that fails.
     public func pages<Page: Decodable & Sendable>(
-        of request: RequestBuilder, decoding type: Page.Type, with retryControl: (any RetryControl)? = nil,
+        of request: RequestBuilder, decoding type: Page.Type,
         next: @escaping @Sendable (Page, RequestBuilder) throws -> RequestBuilder?
     ) -> Pages<Page> {
-        pages(of: request, decoding: type, next: NextPage { page, _, request, _ in try next(page, request) }, with: retryControl)
+        pages(of: request, decoding: type, next: NextPage { page, _, request, _ in try next(page, request) })
     }
 
     /// Requests a list page by page, and delivers each response. A closure makes the next request from each response.
     /// - Parameters:
     ///   - request: The request of the first page. Each response must have a 2xx status, and its validators must accept it.
-    ///   - retryControl: The retry policy of each page; `nil` for that of the request, else the manager's; `.never` for no retries.
     ///   - next: Takes a response and its request, and returns the request of the next page; `nil` after the last page. An error that it
     ///     throws ends the paging after that page. Runs off the main thread, in the loop's task.
     /// - Returns: The responses, as a sequence. It throws the error of the first page that fails.
     public func pages(
-        of request: RequestBuilder, with retryControl: (any RetryControl)? = nil,
+        of request: RequestBuilder,
         next: @escaping @Sendable (DataResult, RequestBuilder) throws -> RequestBuilder?
     ) -> Pages<DataResult> {
-        pages(of: request, next: NextPage { page, _, request, _ in try next(page, request) }, with: retryControl)
+        pages(of: request, next: NextPage { page, _, request, _ in try next(page, request) })
     }
 }

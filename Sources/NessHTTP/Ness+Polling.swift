@@ -15,15 +15,13 @@ extension Ness {
     ///   - spec: The request.
     ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
     ///     follows immediately.
-    ///   - errorType: The type of the API's errors, in place of the spec's.
     ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
     ///     ends the polling with every error that is not transient.
     /// - Returns: The values, as a sequence.
     public func poll<Spec: ConnectionSpec>(
-        _ spec: Spec, every interval: Duration, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        endsOn: (@Sendable (any Error) -> Bool)? = nil
+        _ spec: Spec, every interval: Duration, endsOn: (@Sendable (any Error) -> Bool)? = nil
     ) -> ResponseSequence<Spec.ResponseModel> {
-        poll(every: interval, endsOn) { [self] in request(spec, decodingErrors: errorType) }
+        poll(every: interval, endsOn) { [self] in request(spec) }
     }
 
     /// Sends a typed request repeatedly, and delivers each value: see `poll(_:every:endsOn:)`.
@@ -31,15 +29,13 @@ extension Ness {
     ///   - request: The request.
     ///   - interval: The time between a response and the next request, on the manager's clock. If it is not positive, the next request
     ///     follows immediately.
-    ///   - errorType: The type of the API's errors, in place of the request's.
     ///   - endsOn: Returns true for an error that ends the polling. The sequence then throws that error. Runs off the main thread. `nil`
     ///     ends the polling with every error that is not transient.
     /// - Returns: The values, as a sequence.
     public func poll<Response: Sendable>(
-        _ request: TypedRequest<Response>, every interval: Duration, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        endsOn: (@Sendable (any Error) -> Bool)? = nil
+        _ request: TypedRequest<Response>, every interval: Duration, endsOn: (@Sendable (any Error) -> Bool)? = nil
     ) -> ResponseSequence<Response> {
-        poll(every: interval, endsOn) { [self] in self.request(request, decodingErrors: errorType) }
+        poll(every: interval, endsOn) { [self] in self.request(request) }
     }
 
     private func poll<Element: Sendable>(

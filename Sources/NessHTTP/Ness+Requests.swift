@@ -1,35 +1,40 @@
 extension Ness {
     /// Sends the request of a spec, and promises the model that the spec makes from the response.
+    ///
+    /// ```swift
+    /// let user = try await ness.request(.user(42)) {
+    ///     $0.set(retry: .never)
+    /// }.value
+    /// ```
     /// - Parameters:
     ///   - spec: The spec.
-    ///   - errorType: The type of the API's errors, in place of the spec's.
-    ///   - retryControl: The retry policy; `nil` for the one that the request sets, else the manager's; `.never` for no retries.
+    ///   - prepare: Changes the request of this call, after the spec's own `prepare(_:)`. Runs during this call.
     /// - Returns: A promise of the model. It fails with `NessError`, or with an error that the spec threw.
     @discardableResult
     public func request<Spec: ConnectionSpec>(
-        _ spec: Spec, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil
+        _ spec: Spec, preparedBy prepare: (RequestBuilder) -> RequestBuilder = { $0 }
     ) -> RequestPromise<Spec.ResponseModel> {
-        request(spec, parsedBy: spec, decodingErrors: errorType, with: retryControl)
+        request(spec, parsedBy: spec, preparedBy: prepare)
     }
 
     /// Sends the request of one spec, and promises the model that another spec makes from the response.
     /// - Parameters:
     ///   - spec: Describes the request.
     ///   - responseSpec: Parses the response.
-    ///   - errorType: The type of the API's errors, in place of the response spec's.
-    ///   - retryControl: The retry policy; `nil` for the one that the request sets, else the manager's; `.never` for no retries.
+    ///   - prepare: Changes the request of this call, after the spec's own `prepare(_:)`. Runs during this call.
     /// - Returns: A promise of the model. It fails with `NessError`, or with an error that a spec threw.
     @discardableResult
     public func request<Spec: ResponseSpec>(
-        _ spec: some RequestSpec, parsedBy responseSpec: Spec, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil
+        _ spec: some RequestSpec, parsedBy responseSpec: Spec, preparedBy prepare: (RequestBuilder) -> RequestBuilder = { $0 }
     ) -> RequestPromise<Spec.ResponseModel> {
         let reading = ResponseReading<Spec.ResponseModel>(
             rule: SpecValidator(spec: responseSpec), expectsJSON: responseSpec.expectsJSON,
             takesAnyType: Spec.ResponseModel.self is any RawContent.Type,
             isDecoded: { responseSpec.statusFallbacks[$0.statusCode] == nil },
             parse: { try responseSpec.statusFallbacks[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })
-        return httpRequest(spec).valueRequest(reading, decodingErrors: errorType ?? responseSpec.decodingErrors, with: retryControl)
+        var builder = prepare(httpRequest(spec))
+        builder.errorDecoding = builder.errorDecoding ?? responseSpec.decodingErrors.map(ErrorDecoding.json)
+        return builder.valueRequest(reading)
     }
 
     /// Makes a builder of the request that a spec describes.
@@ -46,14 +51,12 @@ extension Ness {
     /// Sends a typed request. Unlike the method for specs, it lets the compiler infer the type of `.user(42)`.
     /// - Parameters:
     ///   - request: The request.
-    ///   - errorType: The type of the API's errors, in place of the request's.
-    ///   - retryControl: The retry policy; `nil` for the one that the request sets, else the manager's; `.never` for no retries.
+    ///   - prepare: Changes the request of this call. Runs during this call.
     /// - Returns: A promise of the value. It fails with `NessError`, or with an error that `decode` threw.
     @discardableResult
     public func request<Response: Sendable>(
-        _ request: TypedRequest<Response>, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil
+        _ request: TypedRequest<Response>, preparedBy prepare: (RequestBuilder) -> RequestBuilder = { $0 }
     ) -> RequestPromise<Response> {
-        self.request(request, parsedBy: request, decodingErrors: errorType, with: retryControl)
+        self.request(request, parsedBy: request, preparedBy: prepare)
     }
 }

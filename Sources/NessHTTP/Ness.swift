@@ -17,7 +17,7 @@ import NessLock
 ///     .handle { error in print(error) }
 /// ```
 ///
-/// **Requests.** `get(_:)`, `post(_:)` and `httpRequest(_:withUrl:)` make a `RequestBuilder`, which is a value. `decoded(as:)` and
+/// **Requests.** `get(_:)`, `post(_:)` and `httpRequest(_:withUrl:_:)` make a `RequestBuilder`, which is a value. `decoded(as:)` and
 /// `response()` send it and wait. `dataRequest()`, `downloadRequest(forSavedLocation:)` and `streamRequest()` send it and return a promise.
 /// `request(_:)` sends a `ConnectionSpec` and returns a promise of its model.
 ///
@@ -162,32 +162,20 @@ public final class Ness: Sendable {
     }
 
     /// Makes a request builder.
+    ///
+    /// Values can follow the URL, as in `httpRequest(.get, withUrl: "users", id, "orders")`. Each becomes one path segment, percent-encoded
+    /// including `/` and `?`. Untrusted input thus cannot lead the request, and its credential, to another path.
     /// - Parameters:
     ///   - method: The method.
     ///   - url: A `String`, a `URL` or `URLComponents`, absolute or relative to the base URL. `/users` is relative to the host: it leaves
     ///     the base URL's path, and is sent without the credential. If a string is not a valid URL, the request fails with
     ///     `NessError.invalidRequest` when it is started.
+    ///   - segments: The values. For `.`, `..` and an empty string, the request fails with `NessError.invalidRequest` when it is started.
     /// - Returns: A builder. It is a value, which can be kept, changed and sent any number of times.
-    public func httpRequest(_ method: HTTPMethod = .get, withUrl url: some URLConvertible) -> RequestBuilder {
-        RequestBuilder(sender: self, method: method, url: url)
-    }
-
-    /// Makes a request builder for a path that contains values, such as `httpRequest(.get, withUrl: "users", id, "orders")`.
-    ///
-    /// Each value becomes one path segment, percent-encoded including `/` and `?`. Untrusted input thus cannot lead the request, and its
-    /// credential, to another path.
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - url: The start of the URL: see `httpRequest(_:withUrl:)`.
-    ///   - segment: The first segment after it. For `.`, `..` and an empty string, the request fails with `NessError.invalidRequest` when
-    ///     it is started.
-    ///   - more: Further segments.
-    /// - Returns: A builder.
     public func httpRequest(
-        _ method: HTTPMethod = .get, withUrl url: some URLConvertible, _ segment: any CustomStringConvertible,
-        _ more: any CustomStringConvertible...
+        _ method: HTTPMethod = .get, withUrl url: some URLConvertible, _ segments: any CustomStringConvertible...
     ) -> RequestBuilder {
-        RequestBuilder(sender: self, method: method, url: url, segments: [segment] + more)
+        RequestBuilder(sender: self, method: method, url: url, segments: segments)
     }
 
     // MARK: ending requests
@@ -196,7 +184,7 @@ public final class Ness: Sendable {
     public func dropAllRequests() { running.dropAll(in: nil) }
 
     /// Drops every request of a group that is in flight.
-    /// - Parameter group: The group's name: see `RequestBuilder.group(_:)`.
+    /// - Parameter group: The group's name: see `RequestBuilder.add(group:)`.
     public func dropAllRequests(in group: String) { running.dropAll(in: group) }
 
     /// Drops every request that is in flight, waits until no exchange is running, and discards the state that the pipeline and its loaders
@@ -246,6 +234,3 @@ public final class Ness: Sendable {
 }
 
 extension Ness: RequestSender {}
-
-/// The manager's name in iONess.
-public typealias NetworkSessionManager = Ness

@@ -14,7 +14,7 @@ enum Download {
             file.map {
                 request.downloadRequest(forSavedLocation: URL(fileURLWithPath: $0, relativeTo: here), segments: segments, with: control)
             }
-            ?? request.downloadRequest(intoFolder: here, segments: segments, with: control)
+            ?? request.set(retry: control).downloadRequest(intoFolder: here, segments: segments)
         let wasInterrupted = Lock(false)
         let interrupts = pauseOnInterrupt(download, ness) { wasInterrupted.withLock { $0 = true } }
         defer { interrupts.cancel() }

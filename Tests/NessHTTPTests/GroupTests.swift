@@ -48,9 +48,9 @@ struct GroupTests {
 
     @Test("dropping a group leaves the other requests alone") func aGroupIsDroppedAlone() async throws {
         let request = { (path: String) in rig.ness.httpRequest(withUrl: path) }
-        let screen = request("a").group("screen").dataRequest()
-        let both = request("b").group("list").group("screen").dataRequest(decoding: String.self)
-        let list = request("c").group("list").dataRequest()
+        let screen = request("a").add(group: "screen").dataRequest()
+        let both = request("b").add(group: "list").add(group: "screen").dataRequest(decoding: String.self)
+        let list = request("c").add(group: "list").dataRequest()
         let none = request("d").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 4 }
         rig.ness.dropAllRequests(in: "nobody")
@@ -61,7 +61,7 @@ struct GroupTests {
         gate.open()
         #expect(try await list.value.message.statusCode == 200)
         #expect(try await none.value.message.statusCode == 200)
-        #expect(try await request("e").group("screen").dataRequest().value.message.statusCode == 200)
+        #expect(try await request("e").add(group: "screen").dataRequest().value.message.statusCode == 200)
     }
 
     @Test("dropping a group leaves a shared exchange to the callers of another group")
@@ -77,8 +77,8 @@ struct GroupTests {
                 try await receive(.body(Data("b".utf8)))
             }
         }
-        let one = ness.httpRequest(withUrl: "http://x/").group("one").dataRequest()
-        let other = ness.httpRequest(withUrl: "http://x/").group("other").dataRequest()
+        let one = ness.httpRequest(withUrl: "http://x/").add(group: "one").dataRequest()
+        let other = ness.httpRequest(withUrl: "http://x/").add(group: "other").dataRequest()
         // Both callers have joined the exchange. The handler may be asked before a caller joins, but only a joined caller gets progress.
         for promise in [one, other] {
             let hears = TestGate()
@@ -103,7 +103,7 @@ struct GroupTests {
         }
         // The test keeps no reference to this request.
         rig.ness.httpRequest(withUrl: "unkept").dataRequest()
-        let grouped = rig.ness.httpRequest(withUrl: "grouped").group("list").dataRequest()
+        let grouped = rig.ness.httpRequest(withUrl: "grouped").add(group: "list").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 2 }
         #expect(counter.count == 2)
         rig.ness.dropAllRequests(in: "list")

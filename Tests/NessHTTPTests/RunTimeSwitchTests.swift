@@ -60,7 +60,7 @@ import FoundationNetworking
         ness.maximumConnectionsPerHost = 0
         let waiting = ness.httpRequest(withUrl: "held").dataRequest()
         for _ in 0..<3 {
-            let text = try await ness.httpRequest(withUrl: "free").withoutThrottle().dataRequest().value.message.text
+            let text = try await ness.httpRequest(withUrl: "free").withoutQueueing().dataRequest().value.message.text
             #expect(text == "free")
         }
         #expect(!waiting.isCompleted)

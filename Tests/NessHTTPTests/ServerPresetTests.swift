@@ -124,7 +124,7 @@ import Testing
         await arrived.wait()
         let waiting = (0..<50).map { rig.ness.httpRequest(withUrl: "other").set(duplicateIdentifier: "\($0)").dataRequest() }
         for promise in waiting { promise.drop() }
-        #expect(try await rig.ness.httpRequest(withUrl: "other?free").withoutThrottle().dataRequest().value.message.statusCode == 200)
+        #expect(try await rig.ness.httpRequest(withUrl: "other?free").withoutQueueing().dataRequest().value.message.statusCode == 200)
         first.drop()
         go.open()
         #expect(try await rig.ness.httpRequest(withUrl: "other?last").dataRequest().value.message.statusCode == 200)

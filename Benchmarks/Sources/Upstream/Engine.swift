@@ -28,7 +28,7 @@ public enum Engine: String, Sendable {
     /// Makes a transport.
     public func makeTransport() -> any Transport {
         #if os(Linux)
-        if self == .curl, let transport = CurlTransport() { return transport }
+        if self == .curl, let transport = try? CurlTransport() { return transport }
         #endif
         return URLSessionTransport()
     }

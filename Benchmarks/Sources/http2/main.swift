@@ -11,11 +11,13 @@ import Upstream
 #if os(Linux)
 let upstream = try await Upstream.start()
 guard let secured = upstream.secured else { throw Failed(reason: "nginx or openssl is not installed") }
-let transport = try CurlTransport { $0.authorities = .file(secured.certificate) }
+let transport = try CurlTransport { _ in }
+let trusted = try Certificates(pem: Data(contentsOf: secured.certificate))
 guard "\(transport)".contains("HTTP/2") else { throw Failed(reason: "\(transport) does not use HTTP/2") }
 print("engine: \(transport)\nserver: \(upstream.name)")
 let ness = Ness {
     $0.transport = transport
+    $0.serverTrust = .pinned(["*": .authorities(trusted)])
     $0.maximumConnectionsPerHost = 4_096
     $0.timeout = .seconds(600)
 }

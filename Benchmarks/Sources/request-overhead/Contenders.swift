@@ -76,7 +76,7 @@ func makeContenders(_ urls: [URL]) throws -> [Contender] {
         Contender("URLSession", divisor: 4, urls) { try await session.data(from: $0).0.count },
     ]
     #if os(Linux)
-    guard let transport = CurlTransport(), let inC = Contender(inC: urls) else { throw Failed(reason: "there is no libcurl") }
+    guard let transport = try? CurlTransport(), let inC = Contender(inC: urls) else { throw Failed(reason: "there is no libcurl") }
     let bare = Contender("CurlTransport without Ness", urls) { url in
         let length = Mutex(0)
         try await transport.send(HTTPRequest(.get, url: url)) { event in

@@ -51,7 +51,8 @@ func answer(_ prompt: Prompt, from ness: Ness, key: String) async throws {
         .set(jsonEncodable: prompt)
         .set(timeout: .seconds(120))
         .set(retry: RateLimitRetry())
-        .events(decoding: Chunk.self, until: "[DONE]", requiresEnd: true, decodingErrors: APIError.self)
+        .decodingErrors(as: APIError.self)
+        .events(decoding: Chunk.self, until: "[DONE]", requiresEnd: true)
     for try await chunk in chunks {
         if let reason = chunk.error { throw APIError(error: reason) }
         write(chunk.choices?.first?.delta.content ?? "", to: .standardOutput)

@@ -2,18 +2,16 @@ import Foundation
 
 extension HTTPResponse {
     /// Makes the value of a typed result: the content itself for `String` and `Data`, and the decoded JSON for every other type.
-    /// - Parameters:
-    ///   - type: The type. For an `Optional`, an empty body gives `nil`.
-    ///   - decoder: The decoder for JSON; `nil` for the manager's.
+    /// - Parameter type: The type. For an `Optional`, an empty body gives `nil`.
     /// - Throws: `NessError.decoding`, which contains this response.
-    func value<Value: Decodable>(of type: Value.Type, with decoder: JSONDecoder? = nil) throws -> Value {
+    func value<Value: Decodable>(of type: Value.Type) throws -> Value {
         if let raw = type as? any RawContent.Type {
             guard let value = raw.makeContent(of: self) as? Value else {
                 throw NessError.decoding(NessError.Context(request: request, response: self, reason: "the content is not a \(type)"))
             }
             return value
         }
-        return try parseJSONBody(type, with: decoder)
+        return try parseJSONBody(type)
     }
 }
 

@@ -2,9 +2,20 @@ import Foundation
 
 /// Reads JSON text (RFC 8259) into a `JSONValue`, in one pass over its bytes.
 ///
-/// Neither of Foundation's two readers fits. `JSONDecoder` does not report the kind of a value. `JSONSerialization` on Linux accepts `[1,]`
-/// as JSON, and takes `[` between zero bytes for UTF-16. It reads 1 MB of integers in 86 ms and 1 MB of objects in 191 ms, into values that
-/// then need to be converted. This reader takes 6 ms and 20 ms. A test fails when the behavior of `JSONSerialization` changes.
+/// Neither of Foundation's readers fits. With them, users would lose (measured on Linux, Swift 6.3):
+///
+/// | | this reader | Foundation's |
+/// |---|---|---|
+/// | `[1,]` and `{"a":1,}` | rejected | accepted by both |
+/// | the bytes `5B 00 5D 00` | rejected | UTF-16 for `JSONSerialization` |
+/// | the kind of a value | known | `JSONSerialization` casts 1 to `true`; for `JSONDecoder` each kind is tried in turn |
+/// | 1 MB of objects | 20 ms | 191 ms with `JSONSerialization`, before a conversion; `JSONDecoder` takes twice that |
+/// | the position of each value, which the redactor needs | known | not reported |
+/// | the digits of a number, which a query needs | kept | lost |
+/// | the largest number of values | limited, for the memory's sake | no limit |
+///
+/// They lose nothing else: all three keep whole numbers of 64 bits, reject 100,000 nested arrays with an error, take the last of two equal
+/// keys, and reject a number beyond `Double`. A test fails when the behavior of `JSONSerialization` changes.
 package struct JSONReader {
     private let bytes: [UInt8]
     private var index = 0

@@ -74,22 +74,6 @@ final class Observation: Sendable {
         notify { $0.requestWillSend(request) }
     }
 
-    /// Collects the observers' verdicts in order, up to the first that rejects the response. After the end no observer is called.
-    func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
-        let verdict = Lock(ResponseValidatorResult.valid)
-        calls.runAndWait { [self] in
-            for observer in state.withLock({ $0.observers }) {
-                switch observer.verdict(on: response, to: request) {
-                case .valid: continue
-                case .invalid: verdict.withLock { $0 = .invalidWithReason("rejected by \(type(of: observer))") }
-                case let refusal: verdict.withLock { $0 = refusal }
-                }
-                return
-            }
-        }
-        return verdict.withLock { $0 }
-    }
-
     /// Notifies the observers of the outcome. Called once.
     /// - Parameters:
     ///   - request: The request as the caller made it.
@@ -178,13 +162,4 @@ final class Observation: Sendable {
             state.receivedBytes = bytes
         }
     }
-}
-
-/// The observers' verdict, as the validator that stands before the caller's.
-struct ObserverVerdict: ResponseValidator {
-    let observation: Observation
-    /// The request as the caller made it.
-    let request: HTTPRequest
-
-    func validate(for response: HTTPResponse) -> ResponseValidatorResult { observation.verdict(on: response, to: request) }
 }

@@ -1,6 +1,6 @@
 /// Watches the requests of a manager: for logging, metrics, or an activity indicator.
 ///
-/// An observer cannot change a request. It can reject a response with `verdict(on:to:)`. Every method has an empty default, so an observer
+/// An observer cannot change a request, and cannot reject a response: see `Ness.Configuration.validators`. Every method has an empty default, so an observer
 /// implements only those it needs.
 ///
 /// ```swift
@@ -20,7 +20,7 @@
 /// 1. `requestDidStart`, once. Then `requestDidWarn`, if the request looks like a mistake; later, if the retry budget is used up.
 /// 2. For each attempt: `requestWillSend`. For each exchange on the wire in that attempt: `requestDidBeginExchange`, then
 ///    `requestDidReceiveInterim` for each interim response, then `requestDidReceiveHead`. If the attempt has a response:
-///    `requestDidReceive`, then `verdict`. If another attempt follows: `requestWillRetry`.
+///    `requestDidReceive`. If another attempt follows: `requestWillRetry`.
 ///
 ///    A paused download has `requestDidPause` and `requestDidResume` between these; the attempt then continues.
 /// 3. `requestDidSucceed` or `requestDidFail`, once.
@@ -88,15 +88,6 @@ public protocol RequestObserver: Sendable {
     ///   - response: The response.
     ///   - request: The request as the caller made it.
     func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest)
-    /// Judges an attempt's response, before the caller's validators do.
-    ///
-    /// If an observer rejects the response, the attempt fails with `NessError.validation`. The observers after it and the caller's
-    /// validators then do not judge it. The response of a download or a stream is judged when its head has arrived, without its body.
-    /// - Parameters:
-    ///   - response: The response.
-    ///   - request: The request as the caller made it.
-    /// - Returns: The verdict. The default is `.valid`.
-    func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult
     /// An attempt failed, and another follows.
     /// - Parameters:
     ///   - request: The request as the caller made it.
@@ -147,8 +138,6 @@ extension RequestObserver {
     public func requestDidReceiveHead(_ request: HTTPRequest) {}
     /// Does nothing.
     public func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) {}
-    /// Accepts the response.
-    public func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult { .valid }
     /// Does nothing.
     public func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {}
     /// Does nothing.

@@ -2,7 +2,7 @@
 ///
 /// Canceling the task drops the call, and so do its deadline, a reset and `dropAllRequests()`. `Call.end(with:)` ends the wait that the
 /// call is in, so the task continues immediately. It may therefore await no code of the application, which could ignore the end:
-/// `RequestBuilder.awaited(_:parseError:_:)` decides.
+/// `RequestBuilder.awaited(_:)` decides.
 final class AwaitedResult<Value: Sendable>: CallOwner {
     private let call: Call
     private let makeValue: @Sendable (HTTPResponse) throws -> Value

@@ -48,7 +48,7 @@ public protocol ResponseSpec: Sendable {
     /// rejected. The default is true for a `Decodable` model other than `String` and `Data`, and false otherwise.
     var expectsJSON: Bool { get }
     /// The type of the API's errors, decoded from the body of a response that is rejected for its status. The default, `nil`, uses the
-    /// manager's `decodingErrors`.
+    /// manager's `decodingErrors`. `RequestBuilder.decodingErrors(as:)` takes precedence, even in `prepare(_:)`.
     var decodingErrors: (any DecodableError.Type)? { get }
     /// Returns true if the response is valid and can be parsed. The default accepts 2xx and the statuses in `statusFallbacks`. Runs off the
     /// main thread.
@@ -108,7 +108,7 @@ extension ResponseSpec where ResponseModel == Void {
 ///     var url: String { "shop/v2/\(path)" }
 ///     var headers: HTTPHeaders { ["Accept": "application/json"] }
 ///     func prepare(_ builder: RequestBuilder) -> RequestBuilder {
-///         builder.group("shop").set(timeout: .seconds(10))
+///         builder.add(group: "shop").set(timeout: .seconds(10))
 ///     }
 /// }
 /// extension ShopSpec where ResponseModel: Decodable {

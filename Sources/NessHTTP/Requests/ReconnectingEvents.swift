@@ -16,17 +16,16 @@ extension RequestBuilder {
     ///   - timeout: The longest time without a byte before the connection counts as lost. `nil` for that of `set(timeout:)`, or for no
     ///     limit.
     ///   - reconnects: True to reconnect when the connection ends. `nil` to reconnect only idempotent requests.
-    ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default this is the data `[DONE]`, with which
-    ///     language model APIs end a stream. Runs in the task that reads.
+    ///   - endsAt: Returns true for an event that ends the sequence and is not delivered. By default no event does. Runs in the task that
+    ///     reads.
     /// - Returns: The events. The first request is sent when the iteration starts. Leaving the loop ends the connection.
-    public func serverSentEvents(
-        timeout: Duration? = nil, reconnects: Bool? = nil,
-        endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { $0.data == "[DONE]" }
+    public func reconnectingEvents(
+        timeout: Duration? = nil, reconnects: Bool? = nil, endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { _ in false }
     ) -> ResponseSequence<ServerSentEvent> {
-        ResponseSequence(reconnectingEvents(timeout, reconnects, endsAt))
+        ResponseSequence(reconnecting(timeout, reconnects, endsAt))
     }
 
-    func reconnectingEvents(
+    func reconnecting(
         _ timeout: Duration?, _ reconnects: Bool?, _ endsAt: @escaping @Sendable (ServerSentEvent) -> Bool
     ) -> ReconnectingEvents {
         let headers: HTTPHeaders = [HeaderName.accept: "text/event-stream", HeaderName.cacheControl: "no-store"]
@@ -46,10 +45,6 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
     let endsAt: @Sendable (ServerSentEvent) -> Bool
     /// True if the end of the response without the event that ends the sequence is an error.
     var requiresEnd = false
-    /// The retry policy of each connection; `nil` for that of the request, else the manager's.
-    var retryControl: (any RetryControl)?
-    /// Decodes the API's own error from a rejected response; `nil` for that of the request.
-    var parseError: ErrorReader?
 
     /// Starts reading.
     func makeAsyncIterator() -> Iterator { Iterator(self) }
@@ -112,12 +107,10 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
 
         /// Decodes the data of the last event as JSON.
         /// - Returns: The value, or the error, which contains the event's data and the request.
-        func decode<Value: Decodable>(
-            _ event: ServerSentEvent, as type: Value.Type, with decoder: JSONDecoder?
-        ) -> Result<Value, any Error> {
+        func decode<Value: Decodable>(_ event: ServerSentEvent, as type: Value.Type) -> Result<Value, any Error> {
             guard var response = head else { return .failure(NessError.cancelled(nil)) }
             response.body = Data(event.data.utf8)
-            return Result { try response.parseJSONBody(type, with: decoder) }.mapError { reading?.call.explain($0) ?? $0 }
+            return Result { try response.parseJSONBody(type) }.mapError { reading?.call.explain($0) ?? $0 }
         }
 
         /// Ends the sequence and closes the connection, because the caller has read enough.
@@ -140,9 +133,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             }
             // An empty identifier takes back the last one, even if the caller's request has it.
             if let id = parser.lastEventID { request = request.set(header: HeaderName.lastEventID, to: id.isEmpty ? nil : id) }
-            let result = try await request.stream(sequence.retryControl) { [parseError = sequence.parseError] options in
-                if let parseError { options.parseError = parseError }
-            }.value
+            let result = try await request.streamRequest().value
             (head, reading) = (result.message, result.reading)
             if result.message.statusCode == 204 {
                 isOver = true

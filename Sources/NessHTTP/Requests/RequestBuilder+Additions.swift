@@ -4,7 +4,7 @@ extension RequestBuilder {
     ///
     /// ```swift
     /// ness.get("report")
-    ///     .loaders([.modifyRequest { $0.headers["X-Trace"] = trace }])
+    ///     .add(loaders: [.modifyRequest { $0.headers["X-Trace"] = trace }])
     ///     .dataRequest()
     /// ```
     ///
@@ -14,13 +14,13 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - loaders: The loaders. They add to those of earlier calls.
     ///   - place: The place in the pipeline.
-    public func loaders(_ loaders: [any HTTPLoader], at place: LoaderPlace = .attempt) -> RequestBuilder {
+    public func add(loaders: [any HTTPLoader], at place: LoaderPlace = .attempt) -> RequestBuilder {
         with { $0.additions = .adding(loaders: loaders, at: place, to: $0.additions) }
     }
 
     /// Adds an observer to this request alone. It receives the same events as the manager's observers, after them.
     /// - Parameter observer: The observer. It adds to those of earlier calls. The builder and the running request hold it strongly.
-    public func observe(with observer: any RequestObserver) -> RequestBuilder {
+    public func add(observer: any RequestObserver) -> RequestBuilder {
         with { $0.additions = .adding(observers: [observer], to: $0.additions) }
     }
 

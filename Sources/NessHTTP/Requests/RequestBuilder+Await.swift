@@ -9,70 +9,46 @@ extension RequestBuilder {
     /// let response = try await ness.get("users/1").validate().response()
     /// print(response.statusCode, response.headers["ETag"] ?? "no version")
     /// ```
-    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     /// - Returns: The response with its whole body.
-    /// - Throws: The error of `dataRequest(with:)`. If the task was canceled, `NessError.dropped`.
+    /// - Throws: The error of `dataRequest()`. If the task was canceled, `NessError.dropped`.
     @discardableResult
-    public func response(with retryControl: (any RetryControl)? = nil) async throws -> HTTPResponse {
-        try await awaited(retryControl) { $0 }
-    }
+    public func response() async throws -> HTTPResponse { try await awaited { $0 } }
 
     /// Sends the request and decodes the response as JSON, like `dataRequest(decoding:)`. `String` and `Data` are the body itself.
     ///
     /// ```swift
     /// let user = try await ness.get("users", id).decoded(as: User.self)
     /// ```
-    /// - Parameters:
-    ///   - type: The type to decode, which may be inferred. For an `Optional`, an empty body, as with 204, gives `nil`.
-    ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
-    ///   - decoder: The decoder for value and error; `nil` for the manager's.
+    /// - Parameter type: The type to decode, which may be inferred. For an `Optional`, an empty body, as with 204, gives `nil`.
     /// - Returns: The value.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
-    public func decoded<Value: Decodable & Sendable>(
-        as type: Value.Type = Value.self, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
-    ) async throws -> Value {
-        try await value(.decoded(type, with: decoder), decodingErrors: errorType, with: retryControl, using: decoder)
+    public func decoded<Value: Decodable & Sendable>(as type: Value.Type = Value.self) async throws -> Value {
+        try await value(.decoded(type))
     }
 
     /// Sends the request and decodes the response with a custom decoder, like `dataRequest(decodedBy:)`.
-    /// - Parameters:
-    ///   - decoder: The decoder. It runs off the main thread.
-    ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
+    /// - Parameter decoder: The decoder. It runs off the main thread.
     /// - Returns: The value.
     /// - Throws: The error of `dataRequest(decodedBy:)`. If the task was canceled, `NessError.dropped`.
-    public func decoded<Decoder: ResponseDecoder>(
-        by decoder: Decoder, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil
-    ) async throws -> Decoder.Decoded where Decoder.Decoded: Sendable {
-        try await value(.decoded(by: decoder), decodingErrors: errorType, with: retryControl)
+    public func decoded<Decoder: ResponseDecoder>(by decoder: Decoder) async throws -> Decoder.Decoded where Decoder.Decoded: Sendable {
+        try await value(.decoded(by: decoder))
     }
 
     /// Sends the request and decodes the response like `decoded(as:)`, but also returns the response.
-    /// - Parameters:
-    ///   - type: The type to decode, which may be inferred. For an `Optional`, an empty body, as with 204, gives `nil`.
-    ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
-    ///   - decoder: The decoder for value and error; `nil` for the manager's.
+    /// - Parameter type: The type to decode, which may be inferred. For an `Optional`, an empty body, as with 204, gives `nil`.
     /// - Returns: The value together with its response.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
-    public func decodedResponse<Value: Decodable & Sendable>(
-        as type: Value.Type = Value.self, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
-    ) async throws -> Decoded<Value> {
-        try await dataRequest(decoding: type, decodingErrors: errorType, with: retryControl, using: decoder).withResponse().value
+    public func decodedResponse<Value: Decodable & Sendable>(as type: Value.Type = Value.self) async throws -> Decoded<Value> {
+        try await dataRequest(decoding: type).withResponse().value
     }
 
     /// Sends the request and waits for the body as a string. The status must be 2xx.
-    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     /// - Returns: The string, decoded from the character set of the `Content-Type`; empty without a body: see `HTTPResponse.text`.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
-    public func text(with retryControl: (any RetryControl)? = nil) async throws -> String { try await decoded(with: retryControl) }
+    public func text() async throws -> String { try await decoded() }
 
     /// Sends the request and waits for the body. The status must be 2xx.
-    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     /// - Returns: The bytes; empty without a body.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
-    public func data(with retryControl: (any RetryControl)? = nil) async throws -> Data { try await decoded(with: retryControl) }
+    public func data() async throws -> Data { try await decoded() }
 }

@@ -87,31 +87,12 @@ extension RequestBuilder {
         set { try .json(encoding: jsonBody.mapValues(AnyEncodable.init)) }
     }
 
-    /// Sets a JSON array, usually as a literal: `[1, "two", nil]`.
-    /// - Parameter arrayJsonBody: The elements.
-    public func set(arrayJsonBody: [JSONValue]) -> RequestBuilder { set { try .json(.array(arrayJsonBody)) } }
-
-    /// Sets a JSON array with elements of any `Encodable` types.
-    /// - Parameter arrayJsonBody: The elements. `nil` becomes null.
-    @_disfavoredOverload
-    public func set(arrayJsonBody: [(any Encodable & Sendable)?]) -> RequestBuilder {
-        set { try .json(encoding: arrayJsonBody.map(AnyEncodable.init)) }
-    }
-
     /// Sets a value as the body, as JSON.
     /// - Parameters:
     ///   - jsonEncodable: The value.
     ///   - encoder: The encoder; `nil` for the manager's.
     public func set(jsonEncodable: some Encodable, with encoder: JSONEncoder? = nil) -> RequestBuilder {
         set { try .json(encoding: jsonEncodable, with: encoder ?? sender.defaults.jsonEncoder) }
-    }
-
-    /// Sets an array of values as the body, as JSON.
-    /// - Parameters:
-    ///   - arrayJsonEncodable: The values.
-    ///   - encoder: The encoder; `nil` for the manager's.
-    public func set(arrayJsonEncodable: [some Encodable], with encoder: JSONEncoder? = nil) -> RequestBuilder {
-        set { try .json(encoding: arrayJsonEncodable, with: encoder ?? sender.defaults.jsonEncoder) }
     }
 
     /// Sets a form as the body, as `application/x-www-form-urlencoded`.

@@ -9,117 +9,98 @@ extension RequestBuilder {
     ///
     /// ```swift
     /// ness.get("users/1")
-    ///     .dataRequest(decoding: User.self, decodingErrors: APIProblem.self)
+    ///     .decodingErrors(as: APIProblem.self)
+    ///     .dataRequest(decoding: User.self)
     ///     .handle { error in
     ///         let problem = (error as? NessError)?.underlying as? APIProblem
     ///         print(problem?.title ?? "\(error)")
     ///     }
     /// ```
-    /// - Parameters:
-    ///   - type: The type to decode. For an `Optional`, an empty body, as with 204, gives `nil`. For any other type it is an error.
-    ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`. It is decoded from the body of a response
-    ///     that is rejected for its status. If the body contains no such error, or its `Content-Type` is not JSON, the error has no
-    ///     `underlying`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
-    ///   - decoder: The decoder for value and error; `nil` for the manager's.
+    /// - Parameter type: The type to decode. For an `Optional`, an empty body, as with 204, gives `nil`. For any other type it is an error.
     /// - Returns: A promise of the value. It fails with `NessError`, or with an error that a custom loader threw. For a status that is not
-    ///   2xx the error is `validation`, with the response, and with the API's error as `underlying`.
+    ///   2xx the error is `validation`, with the response, and with the API's error as `underlying`: see `decodingErrors(as:)`.
     @discardableResult
-    public func dataRequest<Value: Decodable & Sendable>(
-        decoding type: Value.Type, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil,
-        using decoder: JSONDecoder? = nil
-    ) -> RequestPromise<Value> {
-        valueRequest(.decoded(type, with: decoder), decodingErrors: errorType, with: retryControl, using: decoder)
+    public func dataRequest<Value: Decodable & Sendable>(decoding type: Value.Type) -> RequestPromise<Value> {
+        valueRequest(.decoded(type))
     }
 
     /// Sends the request, and requires a 2xx status. Every validator must accept the response. Ness ignores the content of the body.
-    /// - Parameters:
-    ///   - type: `Void.self`.
-    ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
-    ///   - decoder: The decoder for the error; `nil` for the manager's.
+    /// - Parameter type: `Void.self`.
     /// - Returns: A promise that is fulfilled when the response has arrived. It fails with `NessError`, or with an error that a custom
     ///   loader threw.
     @discardableResult
-    public func dataRequest(
-        decoding type: Void.Type, decodingErrors errorType: (any DecodableError.Type)? = nil, with retryControl: (any RetryControl)? = nil,
-        using decoder: JSONDecoder? = nil
-    ) -> RequestPromise<Void> {
-        valueRequest(.nothing, decodingErrors: errorType, with: retryControl, using: decoder)
-    }
+    public func dataRequest(decoding type: Void.Type) -> RequestPromise<Void> { valueRequest(.nothing) }
 
     /// Sends the request and decodes the response with a custom decoder, in place of JSON.
     ///
     /// The status must be 2xx, and every validator must accept the response. Ness sets no `Accept` and checks no `Content-Type`: use
     /// `set(header:to:)` and `validate(contentTypes:)`.
-    /// - Parameters:
-    ///   - decoder: The decoder. It runs off the main thread, even for an empty body.
-    ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`. For errors of another form
-    ///     see `decodingErrors(by:)`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
+    /// - Parameter decoder: The decoder. It runs off the main thread, even for an empty body.
     /// - Returns: A promise of the value. It fails with `NessError`, or with an error that a custom loader threw. An error of the decoder
     ///   is the `underlying` of `NessError.decoding`.
     @discardableResult
-    public func dataRequest<Decoder: ResponseDecoder>(
-        decodedBy decoder: Decoder, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil
-    ) -> RequestPromise<Decoder.Decoded> where Decoder.Decoded: Sendable {
-        valueRequest(.decoded(by: decoder), decodingErrors: errorType, with: retryControl)
+    public func dataRequest<Decoder: ResponseDecoder>(decodedBy decoder: Decoder) -> RequestPromise<Decoder.Decoded>
+    where Decoder.Decoded: Sendable {
+        valueRequest(.decoded(by: decoder))
     }
 
     /// Sends a file, which is read during the upload, and decodes the response as JSON: see `dataRequest(decoding:)`.
     /// - Parameters:
-    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
+    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`. Each
+    ///     attempt sends the whole file.
     ///   - type: The type to decode. For an `Optional`, an empty body, as with 204, gives `nil`. For any other type it is an error.
-    ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt sends
-    ///     the whole file.
-    ///   - decoder: The decoder for value and error; `nil` for the manager's.
     /// - Returns: A promise of the value, whose progress is that of the upload. It fails like that of `dataRequest(decoding:)`.
     @discardableResult
-    public func uploadRequest<Value: Decodable & Sendable>(
-        forFileLocation file: URL, decoding type: Value.Type, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
-    ) -> RequestPromise<Value> {
-        set(body: HTTPBody(file: file))
-            .valueRequest(.decoded(type, with: decoder), .upload, decodingErrors: errorType, with: retryControl, using: decoder)
+    public func uploadRequest<Value: Decodable & Sendable>(forFileLocation file: URL, decoding type: Value.Type) -> RequestPromise<Value> {
+        set(body: HTTPBody(file: file)).valueRequest(.decoded(type), .upload)
     }
 
     /// Sends a file, which is read during the upload, and requires a 2xx status. Ness ignores the content of the response.
     /// - Parameters:
-    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
+    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`. Each
+    ///     attempt sends the whole file.
     ///   - type: `Void.self`.
-    ///   - errorType: The type of the API's errors; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt sends
-    ///     the whole file.
-    ///   - decoder: The decoder for the error; `nil` for the manager's.
     /// - Returns: A promise that is fulfilled when the response has arrived. It fails like that of `dataRequest(decoding:)`.
     @discardableResult
-    public func uploadRequest(
-        forFileLocation file: URL, decoding type: Void.Type, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil, using decoder: JSONDecoder? = nil
-    ) -> RequestPromise<Void> {
-        set(body: HTTPBody(file: file)).valueRequest(.nothing, .upload, decodingErrors: errorType, with: retryControl, using: decoder)
+    public func uploadRequest(forFileLocation file: URL, decoding type: Void.Type) -> RequestPromise<Void> {
+        set(body: HTTPBody(file: file)).valueRequest(.nothing, .upload)
     }
 
     /// Sends a file, which is read during the upload, and decodes the response with a custom decoder: see `dataRequest(decodedBy:)`.
     /// - Parameters:
-    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
+    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`. Each
+    ///     attempt sends the whole file.
     ///   - decoder: The decoder. It runs off the main thread, even for an empty body.
-    ///   - errorType: The type of the API's errors, which are JSON; `nil` for the manager's `decodingErrors`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt sends
-    ///     the whole file.
     /// - Returns: A promise of the value, whose progress is that of the upload. It fails like that of `dataRequest(decodedBy:)`.
     @discardableResult
     public func uploadRequest<Decoder: ResponseDecoder>(
-        forFileLocation file: URL, decodedBy decoder: Decoder, decodingErrors errorType: (any DecodableError.Type)? = nil,
-        with retryControl: (any RetryControl)? = nil
+        forFileLocation file: URL, decodedBy decoder: Decoder
     ) -> RequestPromise<Decoder.Decoded> where Decoder.Decoded: Sendable {
-        set(body: HTTPBody(file: file)).valueRequest(.decoded(by: decoder), .upload, decodingErrors: errorType, with: retryControl)
+        set(body: HTTPBody(file: file)).valueRequest(.decoded(by: decoder), .upload)
     }
 
-    /// Decodes the API's errors with a custom decoder, such as errors in XML. It applies to every sending method, including downloads and
-    /// streams. A type that the sending method names takes precedence over it, and it takes precedence over the manager's `decodingErrors`.
+    // MARK: setters
+
+    /// Sets the decoder for JSON, in place of the manager's `jsonDecoder`: for values, for the API's errors, and for
+    /// `HTTPResponse.parseJSONBody()`.
+    /// - Parameter jsonDecoder: The decoder; `nil` for the manager's.
+    public func set(jsonDecoder: JSONDecoder?) -> RequestBuilder { with { $0.jsonDecoder = jsonDecoder } }
+
+    /// Sets the type of the API's errors, in place of the manager's `decodingErrors`. It applies to every sending method, including
+    /// downloads and streams.
+    ///
+    /// ```swift
+    /// let user = try await ness.get("users", id)
+    ///     .decodingErrors(as: APIProblem.self)
+    ///     .decoded(as: User.self)
+    /// ```
+    /// - Parameter type: The type. It is decoded from the JSON body of a response that is rejected for its status, and becomes the
+    ///   `underlying` of `NessError.validation`. If the body contains no such error, or its `Content-Type` is not JSON, there is no
+    ///   `underlying`.
+    public func decodingErrors(as type: any DecodableError.Type) -> RequestBuilder { with { $0.errorDecoding = .json(type) } }
+
+    /// Decodes the API's errors with a custom decoder, such as errors in XML, in place of the manager's `decodingErrors`. It applies to
+    /// every sending method, including downloads and streams.
     ///
     /// ```swift
     /// struct Fault: Error { let text: String }
@@ -137,7 +118,7 @@ extension RequestBuilder {
     ///   checks no `Content-Type`. The decoder runs off the main thread. The decoded error becomes the `underlying` of
     ///   `NessError.validation`; if the decoder throws, there is no `underlying`.
     public func decodingErrors<Decoder: ResponseDecoder>(by decoder: Decoder) -> RequestBuilder where Decoder.Decoded: Error {
-        with { $0.decodeError = { $0.body.isEmpty ? nil : try? decoder.decode(from: $0.body) } }
+        with { $0.errorDecoding = .custom { $0.body.isEmpty ? nil : try? decoder.decode(from: $0.body) } }
     }
 
     /// Sets whether a typed result rejects a response whose `Content-Type` is not JSON.

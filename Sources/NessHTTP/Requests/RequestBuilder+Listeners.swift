@@ -82,7 +82,7 @@ extension RequestBuilder {
     public func onMetrics(
         on context: some HandlerContext = .immediate, _ listener: @escaping @Sendable (RequestMetrics) -> Void
     ) -> RequestBuilder {
-        observe(with: MetricsListener(listener: context.running(listener)))
+        add(observer: MetricsListener(listener: context.running(listener)))
     }
 
     private func listening(_ add: (inout RequestListeners) -> Void) -> RequestBuilder {

@@ -1,8 +1,8 @@
 /// Policies of the request: authentication, groups, environment, duplicates and options.
 extension RequestBuilder {
     /// Adds the request to a group. All requests of a group can be dropped together: see `Ness.dropAllRequests(in:)`.
-    /// - Parameter name: The group's name. A request may be in several groups.
-    public func group(_ name: String) -> RequestBuilder { with { $0.groups.insert(name) } }
+    /// - Parameter group: The group's name. A request may be in several groups.
+    public func add(group: String) -> RequestBuilder { with { $0.groups.insert(group) } }
 
     /// Authenticates the request, regardless of its URL.
     ///
@@ -44,9 +44,9 @@ extension RequestBuilder {
     /// - Parameter duplicateIdentifier: The identifier; `nil` to compare method, URL, header fields and body.
     public func set(duplicateIdentifier: String?) -> RequestBuilder { with { $0.duplicateIdentifier = duplicateIdentifier } }
 
-    /// Starts the request without waiting for the manager's `throttle`, `maximumConnectionsPerHost` and
+    /// Starts the request without waiting in the manager's queues: those of `throttle`, `maximumConnectionsPerHost` and
     /// `maximumConcurrentRequests`.
-    public func withoutThrottle() -> RequestBuilder { set(option: BypassesThrottle.self, to: true) }
+    public func withoutQueueing() -> RequestBuilder { set(option: BypassesThrottle.self, to: true) }
 
     /// Sets whether the request may use a cellular connection. Only Apple platforms distinguish connections.
     /// - Parameter allowsCellularAccess: `true` to allow cellular connections.

@@ -9,29 +9,21 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
     public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
-        DataPromise(makeCall(.data, retryControl), by: sender) { DataResult(message: $0) }
+        DataPromise(makeCall(.data, with: retryControl), by: sender) { DataResult(message: $0) }
     }
 
     /// Sends the request and waits for its value: in the calling task, unless code of the application is awaited on the way, which may
     /// ignore the end of the call.
-    /// - Parameters:
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's.
-    ///   - parseError: Decodes the API's own errors; `nil` for the request's reader.
-    ///   - make: Makes the value from the response.
-    func awaited<Value: Sendable>(
-        _ retryControl: (any RetryControl)?, parseError: ErrorReader? = nil, _ make: @escaping @Sendable (HTTPResponse) throws -> Value
-    ) async throws -> Value {
-        let awaitsApplication = awaitsApplication(retryControl)
-        let call = makeCall(.data, retryControl) { options in
-            if let parseError { options.parseError = parseError }
-            options.isAwaited = !awaitsApplication
-        }
+    /// - Parameter make: Makes the value from the response.
+    func awaited<Value: Sendable>(_ make: @escaping @Sendable (HTTPResponse) throws -> Value) async throws -> Value {
+        let awaitsApplication = awaitsApplication
+        let call = makeCall(.data) { $0.isAwaited = !awaitsApplication }
         if awaitsApplication { return try await RequestPromise(call, by: sender, value: make).value }
         return try await AwaitedResult(call, value: make).run(by: sender)
     }
 
-    private func awaitsApplication(_ retryControl: (any RetryControl)?) -> Bool {
-        if sender.awaitsApplication || retryControl != nil || self.retryControl != nil { return true }
+    private var awaitsApplication: Bool {
+        if sender.awaitsApplication || retryControl != nil { return true }
         if additions?.loaders.areAboveSharing == true { return true }
         switch authentication {
         case .none: return false
@@ -46,7 +38,7 @@ extension RequestBuilder {
     ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     ///   - change: Adds the options that only this kind of request has.
     func makeCall(
-        _ kind: RequestKind, _ retryControl: (any RetryControl)?, _ change: (inout CallOptions) -> Void = { _ in }
+        _ kind: RequestKind, with retryControl: (any RetryControl)? = nil, _ change: (inout CallOptions) -> Void = { _ in }
     ) -> Call {
         // Read once, so that a switch of environments at this moment cannot mix two of them.
         let environment = environment ?? sender.environment
@@ -54,14 +46,15 @@ extension RequestBuilder {
         options.kind = kind
         options.groups = groups
         options.environment = environment
-        options.validators = validators
+        let managers = sender.defaults.validators
+        options.validators = managers.isEmpty ? validators : managers + validators
         options.retryControl = retryControl ?? self.retryControl
         options.authentication = authentication
         options.duplicateIdentifier = duplicateIdentifier
         options.additions = additions
         options.epoch = sender.running.epoch
         options.listeners = listeners
-        options.parseError = errorReader()
+        options.parseError = errorReader
         change(&options)
         let request = Result { try build(in: environment) }
         if hasRootedPath, let url = try? request.get().url { options.leavesBaseURL = environment.baseURL?.contains(url) == false }

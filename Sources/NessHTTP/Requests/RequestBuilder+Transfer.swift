@@ -10,7 +10,7 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
     public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
-        UploadPromise(set(body: HTTPBody(file: file)).makeCall(.upload, retryControl), by: sender) { DataResult(message: $0) }
+        UploadPromise(set(body: HTTPBody(file: file)).makeCall(.upload, with: retryControl), by: sender) { DataResult(message: $0) }
     }
 
     /// Saves the response in a file. The status must be 2xx, and the validators must accept the response, which they receive without its
@@ -45,7 +45,7 @@ extension RequestBuilder {
     ) -> DownloadPromise {
         var target = DownloadTarget(destination: .file(file.standardizedFileURL), segments: segments, coding: coding)
         (target.identifier, target.expectation, target.createsFolders) = (identifier, expectation, createsFolders)
-        return download(target, retryControl)
+        return DownloadPromise(makeCall(target, retryControl), by: sender)
     }
 
     /// Saves the response in a folder, under the name that its Content-Disposition suggests (RFC 6266), or else the URL. The name never
@@ -70,8 +70,6 @@ extension RequestBuilder {
     ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
     ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
-    ///     resumes where the last one ended.
     ///   - destination: Chooses the final URL of the file from the response, which has no body. Runs off the main thread when all bytes
     ///     have arrived, before the file is checked and renamed. `folder` then only holds the partial file, so it must be on the same
     ///     volume. An existing file is replaced. An error that the closure throws becomes the `underlying` of `NessError.fileSystem`, and a
@@ -80,13 +78,13 @@ extension RequestBuilder {
     @discardableResult
     public func downloadRequest(
         intoFolder folder: URL, identifiedBy identifier: String? = nil, segments: Int = 1, coding: DownloadCoding = .refused,
-        expecting expectation: FileExpectation? = nil, createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil,
+        expecting expectation: FileExpectation? = nil, createsFolders: Bool = false,
         destination: (@Sendable (HTTPResponse) throws -> URL)? = nil
     ) -> DownloadPromise {
         var target = DownloadTarget(destination: .folder(folder.standardizedFileURL), segments: segments, coding: coding)
         (target.identifier, target.expectation, target.createsFolders) = (identifier, expectation, createsFolders)
         target.choose = destination.map { DownloadTarget.Choice($0) }
-        return download(target, retryControl)
+        return DownloadPromise(makeCall(target), by: sender)
     }
 
     /// Saves the response in a file, unless the file exists and is still the server's current version.
@@ -111,25 +109,19 @@ extension RequestBuilder {
     ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
     ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
-    ///     resumes where the last one ended.
     /// - Returns: A promise of the file and of whether it was fetched. It fails with `NessError`; the kind is `fileSystem` if the file
     ///   cannot be written.
     @discardableResult
     public func downloadRequestIfChanged(
         forSavedLocation file: URL, identifiedBy identifier: String? = nil, segments: Int = 1, coding: DownloadCoding = .refused,
-        expecting expectation: FileExpectation? = nil, createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
+        expecting expectation: FileExpectation? = nil, createsFolders: Bool = false
     ) -> ConditionalDownloadPromise {
         var target = DownloadTarget(destination: .file(file.standardizedFileURL), segments: segments, coding: coding, isConditional: true)
         (target.identifier, target.expectation, target.createsFolders) = (identifier, expectation, createsFolders)
-        return ConditionalDownloadPromise(makeCall(target, retryControl), by: sender)
+        return ConditionalDownloadPromise(makeCall(target), by: sender)
     }
 
-    private func download(_ target: DownloadTarget, _ retryControl: (any RetryControl)?) -> DownloadPromise {
-        DownloadPromise(makeCall(target, retryControl), by: sender)
-    }
-
-    private func makeCall(_ target: DownloadTarget, _ retryControl: (any RetryControl)?) -> Call {
-        with { $0.validators.insert(StatusCodeValidator.success, at: 0) }.makeCall(.download, retryControl) { $0.download = target }
+    private func makeCall(_ target: DownloadTarget, _ retryControl: (any RetryControl)? = nil) -> Call {
+        with { $0.validators.insert(StatusCodeValidator.success, at: 0) }.makeCall(.download, with: retryControl) { $0.download = target }
     }
 }

@@ -58,8 +58,10 @@ public struct RequestBuilder: Sendable {
     var options = RequestOptions()
     var environment: ServerEnvironment?
     var checksContentType: Bool?
-    /// Decodes the API's errors, in place of the manager's `decodingErrors`; `nil` for none.
-    var decodeError: ErrorReader?
+    /// The decoding of the API's errors; `nil` for the manager's `decodingErrors`.
+    var errorDecoding: ErrorDecoding?
+    /// The decoder for JSON; `nil` for the manager's.
+    var jsonDecoder: JSONDecoder?
     var isIdempotent: Bool?
     var duplicateIdentifier: String?
     /// The closures that receive the request's events while it runs; `nil` for none.
@@ -88,6 +90,11 @@ public struct RequestBuilder: Sendable {
         case appendAndOverwriteSameKey
         /// The new values are added. Earlier values of the same name stay, and the new ones are ignored.
         case appendAndKeepPreviousValue
+    }
+
+    /// Returns the builder of a URL with further path segments.
+    func appending(_ segments: [String]) -> RequestBuilder {
+        with { builder in builder.url = Result { try url.get().appending(segments: segments) } }
     }
 
     func with(_ change: (inout RequestBuilder) -> Void) -> RequestBuilder {
@@ -121,7 +128,7 @@ public struct RequestBuilder: Sendable {
                 method, url: url, headers: headers, body: try finishedBody(), timeout: timeout ?? defaults.timeout,
                 deadline: deadline ?? defaults.deadline, redirects: redirects ?? defaults.redirects,
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
-                secrets: secrets, options: options, jsonDecoder: defaults.jsonDecoder)
+                secrets: secrets, options: options, jsonDecoder: jsonDecoder ?? defaults.jsonDecoder)
         } catch {
             let redactor = redactor
             let reason = redactor.redacted(text: reason(error))

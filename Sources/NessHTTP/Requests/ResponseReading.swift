@@ -18,10 +18,10 @@ struct ResponseReading<Value: Sendable>: Sendable {
 
 extension ResponseReading where Value: Decodable {
     /// Requires a 2xx status, and decodes the body as JSON. `String` and `Data` are the body itself.
-    static func decoded(_ type: Value.Type, with decoder: JSONDecoder?) -> ResponseReading {
+    static func decoded(_ type: Value.Type) -> ResponseReading {
         let isRaw = type is any RawContent.Type
         return ResponseReading(status: StatusCodeValidator.success, expectsJSON: !isRaw, takesAnyType: isRaw) { response in
-            try response.value(of: type, with: decoder)
+            try response.value(of: type)
         }
     }
 }
@@ -43,37 +43,22 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - reading: The conversion.
     ///   - kind: The kind of request.
-    ///   - errorType: The type of the API's errors; `nil` for the manager's.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
-    ///   - decoder: The decoder for the API's errors; `nil` for the manager's.
-    func valueRequest<Value: Sendable>(
-        _ reading: ResponseReading<Value>, _ kind: RequestKind = .data, decodingErrors errorType: (any DecodableError.Type)?,
-        with retryControl: (any RetryControl)?, using decoder: JSONDecoder? = nil
-    ) -> RequestPromise<Value> {
-        let call = self.reading(reading, decodingErrors: errorType).makeCall(kind, retryControl) {
-            $0.parseError = errorReader(errorType, decoder)
-        }
-        return RequestPromise(call, by: sender, value: reading.parse)
+    func valueRequest<Value: Sendable>(_ reading: ResponseReading<Value>, _ kind: RequestKind = .data) -> RequestPromise<Value> {
+        RequestPromise(self.reading(reading).makeCall(kind), by: sender, value: reading.parse)
     }
 
-    /// Sends the request and waits for its value, like `valueRequest(_:_:decodingErrors:with:using:)`.
-    func value<Value: Sendable>(
-        _ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?, with retryControl: (any RetryControl)?,
-        using decoder: JSONDecoder? = nil
-    ) async throws -> Value {
-        try await self.reading(reading, decodingErrors: errorType)
-            .awaited(retryControl, parseError: errorReader(errorType, decoder), reading.parse)
+    /// Sends the request and waits for its value, like `valueRequest(_:_:)`.
+    func value<Value: Sendable>(_ reading: ResponseReading<Value>) async throws -> Value {
+        try await self.reading(reading).awaited(reading.parse)
     }
 
     /// Returns the request with what a conversion needs: its validators and `Accept`.
-    private func reading<Value>(_ reading: ResponseReading<Value>, decodingErrors errorType: (any DecodableError.Type)?) -> RequestBuilder {
-        let errorType = errorType ?? (decodeError == nil ? sender.defaults.decodingErrors : nil)
-        let checksJSON = checksContentType ?? sender.defaults.checksContentType
+    private func reading<Value>(_ reading: ResponseReading<Value>) -> RequestBuilder {
         var builder = self
         if let status = reading.status { builder.validators.insert(status, at: 0) }
         if let rule = reading.rule { builder.validators.append(rule) }
-        if reading.expectsJSON || (errorType != nil && !reading.takesAnyType) {
-            builder = builder.accepting(errorType == nil ? "application/json" : "application/json, application/problem+json;q=0.9")
+        if reading.expectsJSON || (decodesJSONErrors && !reading.takesAnyType) {
+            builder = builder.accepting(decodesJSONErrors ? "application/json, application/problem+json;q=0.9" : "application/json")
         }
         if reading.expectsJSON, checksJSON {
             builder.validators.append(JSONTypeValidator(value: "\(Value.self)", isDecoded: reading.isDecoded))
@@ -87,14 +72,21 @@ extension RequestBuilder {
         return with { $0.headers[HeaderName.accept] = types }
     }
 
-    /// Makes a closure that decodes the API's own errors: by the type, or else by the request's decoder, or else by the manager's type.
-    /// - Parameters:
-    ///   - type: The type that the caller named for this call; `nil` for none.
-    ///   - decoder: The decoder for JSON; `nil` for the manager's.
-    func errorReader(_ type: (any DecodableError.Type)? = nil, _ decoder: JSONDecoder? = nil) -> ErrorReader? {
-        if type == nil, let decodeError { return decodeError }
-        guard let type = type ?? sender.defaults.decodingErrors else { return nil }
-        return jsonErrorReader(type, checksJSON: checksContentType ?? sender.defaults.checksContentType, decoder)
+    /// True if a response whose `Content-Type` is not JSON is rejected.
+    var checksJSON: Bool { checksContentType ?? sender.defaults.checksContentType }
+
+    /// True if the API's errors are decoded from JSON.
+    var decodesJSONErrors: Bool {
+        if case .json = errorDecoding ?? sender.defaults.errorDecoding { true } else { false }
+    }
+
+    /// Decodes the API's own errors. `nil` without a decoding for them.
+    var errorReader: ErrorReader? {
+        switch errorDecoding ?? sender.defaults.errorDecoding {
+        case .json(let type): jsonErrorReader(type, checksJSON: checksJSON)
+        case .custom(let reader): reader
+        case nil: nil
+        }
     }
 }
 
@@ -102,10 +94,9 @@ extension RequestBuilder {
 /// - Parameters:
 ///   - type: The type of the errors.
 ///   - checksJSON: True to ignore a body whose `Content-Type` is not JSON.
-///   - decoder: The decoder; `nil` for the manager's.
-private func jsonErrorReader<Failure: DecodableError>(_ type: Failure.Type, checksJSON: Bool, _ decoder: JSONDecoder?) -> ErrorReader {
+private func jsonErrorReader<Failure: DecodableError>(_ type: Failure.Type, checksJSON: Bool) -> ErrorReader {
     { response in
         if response.body.isEmpty || (checksJSON && JSONTypeValidator(value: "\(type)").validate(for: response) != .valid) { return nil }
-        return try? response.parseJSONBody(type, with: decoder)
+        return try? response.parseJSONBody(type)
     }
 }

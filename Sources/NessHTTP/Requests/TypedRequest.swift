@@ -4,7 +4,7 @@ import Foundation
 ///
 /// ```swift
 /// extension TypedRequest where Response == User {
-///     static func user(_ id: Int) -> Self { .get("users/\(id)") }
+///     static func user(_ id: Int) -> Self { .get("users", id) }
 /// }
 /// ```
 ///
@@ -18,6 +18,8 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     public var httpMethod: HTTPMethod
     /// The target, absolute or relative to the manager's base URL.
     public var url: String
+    /// The values that follow the target as path segments.
+    private let segments: [String]
     /// The header fields.
     public var headers: HTTPHeaders = [:]
     /// The query parameters.
@@ -37,19 +39,29 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The target, absolute or relative to the manager's base URL.
+    ///   - segments: Values that follow as path segments: see `Ness.httpRequest(_:withUrl:_:)`.
     ///   - query: The query parameters.
     ///   - decode: Converts a response with a 2xx status to the value. Runs off the main thread.
     public init(
-        _ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery(), decode: @escaping @Sendable (HTTPResponse) throws -> Response
+        _ method: HTTPMethod, _ url: String, _ segments: any CustomStringConvertible..., query: URLQuery = URLQuery(),
+        decode: @escaping @Sendable (HTTPResponse) throws -> Response
+    ) {
+        self.init(method, url, segments, query, decode)
+    }
+
+    private init(
+        _ method: HTTPMethod, _ url: String, _ segments: [any CustomStringConvertible], _ query: URLQuery,
+        _ decode: @escaping @Sendable (HTTPResponse) throws -> Response
     ) {
         httpMethod = method
         self.url = url
+        self.segments = segments.map(\.description)
         urlQuery = query
         self.decode = decode
     }
 
-    /// Adds the body.
-    public func prepare(_ builder: RequestBuilder) -> RequestBuilder { addBody(builder) }
+    /// Adds the path segments and the body.
+    public func prepare(_ builder: RequestBuilder) -> RequestBuilder { addBody(segments.isEmpty ? builder : builder.appending(segments)) }
 
     /// Decodes the response.
     public func parseResponse(response: HTTPResponse) throws -> Response { try decode(response) }
@@ -93,17 +105,25 @@ extension TypedRequest where Response: Decodable {
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The target.
+    ///   - segments: Values that follow as path segments.
     ///   - query: The query parameters.
-    public init(_ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery()) {
-        self.init(method, url, query: query) { try $0.value(of: Response.self) }
+    public init(_ method: HTTPMethod, _ url: String, _ segments: any CustomStringConvertible..., query: URLQuery = URLQuery()) {
+        self.init(method, url, segments, query)
+    }
+
+    private init(_ method: HTTPMethod, _ url: String, _ segments: [any CustomStringConvertible], _ query: URLQuery) {
+        self.init(method, url, segments, query) { try $0.value(of: Response.self) }
         expectsJSON = !(Response.self is any RawContent.Type)
     }
 
     /// Makes a GET whose response is JSON.
     /// - Parameters:
     ///   - url: The target.
+    ///   - segments: Values that follow as path segments.
     ///   - query: The query parameters.
-    public static func get(_ url: String, query: URLQuery = URLQuery()) -> TypedRequest { TypedRequest(.get, url, query: query) }
+    public static func get(_ url: String, _ segments: any CustomStringConvertible..., query: URLQuery = URLQuery()) -> TypedRequest {
+        TypedRequest(.get, url, segments, query)
+    }
 }
 
 extension TypedRequest where Response == Void {
@@ -111,8 +131,11 @@ extension TypedRequest where Response == Void {
     /// - Parameters:
     ///   - method: The method.
     ///   - url: The target.
+    ///   - segments: Values that follow as path segments.
     ///   - query: The query parameters.
-    public init(_ method: HTTPMethod, _ url: String, query: URLQuery = URLQuery()) { self.init(method, url, query: query) { _ in } }
+    public init(_ method: HTTPMethod, _ url: String, _ segments: any CustomStringConvertible..., query: URLQuery = URLQuery()) {
+        self.init(method, url, segments, query) { _ in }
+    }
 }
 
 extension TypedRequest: RedactedValue {
@@ -120,6 +143,7 @@ extension TypedRequest: RedactedValue {
     public var description: String {
         let query = urlQuery?.encoded ?? ""
         let parameters = query.isEmpty ? "" : (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query
-        return "\(httpMethod.rawValue.oneLine) \(Redactor().redacted(urlText: url + parameters))"
+        let path = segments.map { "/\($0)" }.joined()
+        return "\(httpMethod.rawValue.oneLine) \(Redactor().redacted(urlText: url + path + parameters))"
     }
 }

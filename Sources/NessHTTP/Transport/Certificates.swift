@@ -45,10 +45,10 @@ public struct Certificates: Sendable, Hashable {
     }
 }
 
-/// The error of `Certificates(pem:)`.
+/// The error of certificates, or of a key, that cannot be read.
 package struct CertificateError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The reason, in English.
     package let description: String
 
-    init(_ reason: String) { description = "the certificates can't be read: \(reason)" }
+    init(_ reason: String, in part: String = "certificates") { description = "the \(part) can't be read: \(reason)" }
 }

@@ -8,7 +8,7 @@ package enum DefaultTransport {
     static func make() -> any Transport {
         #if os(Linux)
         if name == "urlsession" { return URLSessionTransport() }
-        return CurlTransport() ?? MissingLibcurl()
+        do { return try CurlTransport() } catch { return MissingLibcurl() }
         #else
         return URLSessionTransport()
         #endif

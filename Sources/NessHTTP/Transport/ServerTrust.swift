@@ -22,7 +22,7 @@ import Foundation
 ///
 /// A request fails with `NessError.invalidRequest`, or after a redirect with `NessError.redirect`, before a connection is
 /// opened, in these cases:
-/// - It goes to a pinned host over http.
+/// - It goes over http to a host with a rule of public keys.
 /// - There are rules, and its host hides letters outside of ASCII in percent-encoding, which no rule can name.
 /// - It goes to a pinned host, and the transport cannot check the rule (`Transport.tlsCapabilities`).
 /// - An entry's host is not valid or is listed twice, its list of keys is empty, or a key is not a SHA-256 hash in Base64. Then every
@@ -36,15 +36,17 @@ public struct ServerTrust: Sendable, Hashable {
         ///
         /// A key is the SHA-256 hash of its SubjectPublicKeyInfo in Base64 (RFC 7469, section 2.4), with or without `sha256//` before it.
         /// It is compared with the key of the server's own certificate, not of an authority's. Name a second key, whose certificate is not
-        /// in use yet, so that the server can change its key.
+        /// in use yet, so that the server can change its key. With `signedBy`, the certificate must be signed by one of these authorities,
+        /// in place of the system's.
         ///
         /// ```text
         /// openssl x509 -in server.pem -pubkey -noout |
         ///     openssl pkey -pubin -outform der |
         ///     openssl dgst -sha256 -binary | base64
         /// ```
-        case publicKeys([String])
-        /// The certificate must be signed by one of these authorities, in place of the system's.
+        case publicKeys([String], signedBy: Certificates? = nil)
+        /// The certificate must be signed by one of these authorities, in place of the system's. Requests over http have no certificate:
+        /// the rule does not concern them.
         case authorities(Certificates)
     }
 
@@ -68,7 +70,7 @@ public struct ServerTrust: Sendable, Hashable {
     }
 
     private static func checked(_ rule: Rule, _ host: String) throws -> Rule {
-        guard case .publicKeys(let keys) = rule else { return rule }
+        guard case .publicKeys(let keys, let authorities) = rule else { return rule }
         if keys.isEmpty { throw InvalidRequest("\(host) has no keys") }
         return .publicKeys(
             try keys.map { key in
@@ -76,7 +78,7 @@ public struct ServerTrust: Sendable, Hashable {
                     throw InvalidRequest("\(key.debugDescription) is not a SHA-256 hash in Base64")
                 }
                 return hash
-            })
+            }, signedBy: authorities)
     }
 
     /// Adds the rule for the host of a URL to the demands of an exchange.
@@ -85,11 +87,14 @@ public struct ServerTrust: Sendable, Hashable {
         if let mistake { throw InvalidRequest(mistake) }
         let rule: Rule?
         do { rule = try rules?.value(for: url) } catch { throw InvalidRequest("serverTrust: \(error)") }
+        let isSecure = url.scheme?.lowercased() == "https"
         switch rule {
         case nil, .system: return
-        case .publicKeys(let keys): demands.publicKeys = keys
-        case .authorities(let certificates): demands.authorities = certificates
+        case .publicKeys(let keys, let authorities):
+            (demands.publicKeys, demands.authorities) = (keys, authorities)
+            guard isSecure else { throw InvalidRequest("the host is pinned, which requires https") }
+        // Like the system's authorities, these say nothing about requests over http.
+        case .authorities(let certificates): if isSecure { demands.authorities = certificates }
         }
-        guard url.scheme?.lowercased() == "https" else { throw InvalidRequest("the host is pinned, which requires https") }
     }
 }

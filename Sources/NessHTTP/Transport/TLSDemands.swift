@@ -66,7 +66,7 @@ public struct TLSCapabilities: OptionSet, Sendable, Hashable {
     /// Showing the identity of the option `ShownIdentity` to a server that asks for one.
     public static let clientIdentities = TLSCapabilities(rawValue: 4)
     /// All of these.
-    package static let all: TLSCapabilities = [.publicKeys, .authorities, .clientIdentities]
+    public static let all: TLSCapabilities = [.publicKeys, .authorities, .clientIdentities]
 }
 
 /// A version of TLS.

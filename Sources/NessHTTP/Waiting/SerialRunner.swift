@@ -1,4 +1,3 @@
-import Dispatch
 import NessLock
 
 /// Runs closures one at a time, in the order in which they were submitted, without holding a lock.
@@ -22,16 +21,6 @@ final class SerialRunner: Sendable {
         }
         guard !isBusy else { return }
         while let next = take() { next() }
-    }
-
-    /// Runs a closure, and blocks until it has run. A submitted closure must neither wait for the calling thread nor call this method.
-    func runAndWait(_ work: @escaping @Sendable () -> Void) {
-        let isDone = DispatchSemaphore(value: 0)
-        run {
-            work()
-            isDone.signal()
-        }
-        isDone.wait()
     }
 
     private func take() -> (@Sendable () -> Void)? {

@@ -13,7 +13,7 @@ extension Interop {
             try await withFolder { folder in
                 let node = try await Node.start(in: folder, port: nil), ness = try wire.ness()
                 var events: [String] = []
-                for try await event in ness.httpRequest(withUrl: node.at("/events")).serverSentEvents() {
+                for try await event in ness.httpRequest(withUrl: node.at("/events")).reconnectingEvents() {
                     events.append(event.id ?? "")
                     if events.count == 2 { try await node.process.restart() }
                     if events.count == 4 { break }
@@ -31,7 +31,7 @@ extension Interop {
                 let node = try await Node.start(in: folder, port: nil), ness = try wire.ness()
                 let received = Log<String>()
                 let error = await #expect(throws: NessError.self) {
-                    for try await event in ness.httpRequest(.post, withUrl: node.at("/events")).set(stringBody: "{}").serverSentEvents() {
+                    for try await event in ness.httpRequest(.post, withUrl: node.at("/events")).set(stringBody: "{}").reconnectingEvents() {
                         received.add(event.id ?? "")
                         if received.entries.count == 2 { try await node.process.restart() }
                     }

@@ -134,7 +134,7 @@ extension Interop {
             let ness = try wire.ness()
             var ids: [JSONValue?] = []
             let lines = ness.httpRequest(withUrl: try await Self.at("/stream/20")).set(checksContentType: false)
-            for try await value in lines.streamRequest(decoding: JSONValue.self) { ids.append(value["id"]) }
+            for try await value in lines.lines(decoding: JSONValue.self) { ids.append(value["id"]) }
             #expect(ids == (0..<20).map { JSONValue($0) })
             try await withFolder { folder in
                 let file = folder.appending(path: "range")

@@ -49,9 +49,9 @@ extension Interop {
             #expect(error?.tlsFailure == .clientCertificate || error?.kind == .connectionLost, "\(String(describing: error))")
             #expect(try await Wire.curl.ness().httpRequest(.post, withUrl: paths[1]).response().statusCode == 400)
             let certificate = try Certificates.authority.get().certificate(for: ["client"])
-            let own = CurlTransport.ClientCertificate(
-                certificate: .data(Data(try certificate.pem().utf8)), key: .data(Data(try certificate.keyPEM().utf8)))
-            let ness = try Wire.curl.ness(options: { $0.clientCertificate = own })
+            let own = try ClientIdentity(
+                certificates: NessHTTP.Certificates(pem: Data(certificate.pem().utf8)), key: Data(certificate.keyPEM().utf8))
+            let ness = try Wire.curl.ness({ $0.clientIdentities = ["*": own] })
             for path in paths {
                 let seen = try await ness.httpRequest(.post, withUrl: path).set(stringBody: "body").decoded(as: SeenBody.self)
                 #expect(seen.length == 4)

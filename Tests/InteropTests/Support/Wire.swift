@@ -15,13 +15,13 @@ enum Wire: String, CaseIterable, Sendable {
 
     /// The newest version of HTTP that this libcurl may be used with over TLS.
     static let secureVersion: ConnectionMetrics.HTTPVersion =
-        CurlTransport()?.description.hasPrefix("CurlTransport (HTTP/2") == true ? .http2 : .http1_1
+        (try? CurlTransport())?.description.hasPrefix("CurlTransport (HTTP/2") == true ? .http2 : .http1_1
 
     /// Makes a manager over the transport.
     /// - Parameters:
     ///   - observers: The manager's observers.
     ///   - configure: Changes the manager's configuration.
-    ///   - options: Changes the options of libcurl, which already trust the servers' authority. Not called for URLSession.
+    ///   - options: Changes the options of libcurl, Not called for URLSession.
     func ness(
         observers: [any RequestObserver] = [], _ configure: (inout Ness.Configuration) -> Void = { _ in },
         options: (inout CurlTransport.Options) -> Void = { _ in }
@@ -29,17 +29,17 @@ enum Wire: String, CaseIterable, Sendable {
         let transport: any Transport
         switch self {
         case .curl:
-            let authority = try Certificates.authority.get().pem
             transport = try CurlTransport { settings in
                 // A proxy of the machine would be in the way.
                 settings.proxy = .direct
-                settings.authorities = .data(Data(authority.utf8))
                 options(&settings)
             }
         case .urlSession: transport = URLSessionTransport()
         }
+        let trusted = try NessHTTP.Certificates(pem: Data(Certificates.authority.get().pem.utf8))
         return Ness { configuration in
             configuration.transport = transport
+            if self == .curl { configuration.serverTrust = .pinned(["*": .authorities(trusted)]) }
             configuration.observers = observers
             configure(&configuration)
         }

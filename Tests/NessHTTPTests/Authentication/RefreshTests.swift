@@ -43,7 +43,7 @@ struct RefreshTests {
             $0.insert(Again(), at: .attempt)
         }
         rig.mock.on(.get, "/x", replies: [.status(401), .failure(.connectionLost), .status(200)])
-        let response = try await rig.ness.httpRequest(withUrl: "x").response(with: CounterRetryControl(maxRetryCount: 1))
+        let response = try await rig.ness.httpRequest(withUrl: "x").set(retry: CounterRetryControl(maxRetryCount: 1)).response()
         #expect(response.statusCode == 200 && rig.mock.requests.count == 3)
     }
 

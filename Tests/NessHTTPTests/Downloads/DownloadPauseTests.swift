@@ -181,7 +181,7 @@ import Testing
         arguments: ["drop", "all", "group", "reset"])
     func droppedWhilePaused(how: String) async throws {
         try await withDownloads(Self.stalling) { rig in
-            let promise = rig.ness.httpRequest(withUrl: "a").group("g").downloadRequest(forSavedLocation: rig.file)
+            let promise = rig.ness.httpRequest(withUrl: "a").add(group: "g").downloadRequest(forSavedLocation: rig.file)
             let ends = Witness(promise)
             await rig.wait(for: 100_000, of: promise)
             promise.pause()

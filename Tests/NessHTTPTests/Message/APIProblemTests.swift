@@ -16,7 +16,7 @@ import Testing
     }
 
     private func failure(_ rig: Rig) async -> NessError? {
-        await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()
+        await rig.ness.httpRequest(withUrl: "x").decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).nessError()
     }
 
     @Test("a rejected response's body is decoded, and the error holds it beside the response")
@@ -44,12 +44,12 @@ import Testing
             $0.jsonDecoder.keyDecodingStrategy = .convertFromSnakeCase
         }
         let request = rig.ness.httpRequest(.post, withUrl: "x")
-        let typed = await request.dataRequest(decoding: User.self, decodingErrors: Refusal.self).nessError()
+        let typed = await request.decodingErrors(as: Refusal.self).dataRequest(decoding: User.self).nessError()
         #expect(typed?.underlying as? Refusal == Refusal(errorCode: 7))
-        let void = await request.dataRequest(decoding: Void.self, decodingErrors: Refusal.self).nessError()
+        let void = await request.decodingErrors(as: Refusal.self).dataRequest(decoding: Void.self).nessError()
         #expect(void?.underlying as? Refusal == Refusal(errorCode: 7))
         // Names of extensions stay as they are.
-        let problem = await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()
+        let problem = await request.decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).nessError()
         #expect((problem?.underlying as? APIProblem)?.extensions == ["error_code": 7])
     }
 
@@ -65,16 +65,16 @@ import Testing
         #expect(error?.response?.statusCode == 403)
         #expect(error?.underlying == nil)
         let lax = rig(text, type).ness.httpRequest(withUrl: "x").set(checksContentType: false)
-        let decoded = await lax.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()?.underlying as? APIProblem
+        let decoded = await lax.decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).nessError()?.underlying as? APIProblem
         #expect(decoded?.title == (type == "text/plain" ? "x" : nil))
     }
 
     @Test("only the body of a rejected status is decoded as an error") func notRefused() async throws {
         let good = rig(#"{"id":1,"name":"a"}"#, "application/json", status: 200)
         let request = good.ness.httpRequest(withUrl: "x")
-        #expect(try await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).value == User(id: 1, name: "a"))
+        #expect(try await request.decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).value == User(id: 1, name: "a"))
         let refused = request.validate(shouldHaveHeaders: ["X-No": "1"])
-        #expect(await refused.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()?.underlying == nil)
+        #expect(await refused.decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).nessError()?.underlying == nil)
         let undecodable = await failure(rig("{}", "application/json", status: 200))
         #expect(undecodable?.kind == .decoding)
         #expect(undecodable?.underlying is DecodingError)
@@ -87,7 +87,7 @@ import Testing
         rig.mock.on(.get, "/x", replies: [503, 503, 429].map { .json(APIProblem(title: "\($0)"), status: $0) })
         let control = CounterRetryControl(maxRetryCount: 2)
         let error = await rig.ness.httpRequest(withUrl: "x")
-            .dataRequest(decoding: User.self, decodingErrors: APIProblem.self, with: control).nessError()
+            .decodingErrors(as: APIProblem.self).set(retry: control).dataRequest(decoding: User.self).nessError()
         #expect((error?.underlying as? APIProblem)?.title == "429")
         #expect(error?.context.attempts == 3)
     }
@@ -131,9 +131,9 @@ import Testing
         { request, folder in _ = try await request.downloadRequest(intoFolder: folder, segments: 2).value },
         { request, folder in _ = try await request.downloadRequestIfChanged(forSavedLocation: folder.appending(path: "a")).value },
         { request, _ in _ = try await request.validate().streamRequest().value },
-        { request, _ in for try await _ in request.streamRequest(decoding: User.self) {} },
+        { request, _ in for try await _ in request.lines(decoding: User.self) {} },
         { request, _ in for try await _ in request.events(decoding: User.self) {} },
-        { request, _ in for try await _ in request.serverSentEvents() {} },
+        { request, _ in for try await _ in request.reconnectingEvents() {} },
     ]
 
     @Test("an API's errors in another form than JSON are decoded however the request is sent", arguments: 0..<11)
@@ -167,7 +167,7 @@ import Testing
     @Test("a type that the call names precedes the request's decoder, and a body that the decoder rejects gives no API error")
     func precedence() async throws {
         let request = rig(problem).ness.get("x").decodingErrors(by: FaultDecoder())
-        #expect(await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()?.underlying is APIProblem)
+        #expect(await request.decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).nessError()?.underlying is APIProblem)
         let refused = await request.dataRequest(decoding: User.self).nessError()
         #expect(refused?.kind == .validation && refused?.underlying == nil)
         let empty = await rig("").ness.get("x").decodingErrors(by: FaultDecoder()).dataRequest(decoding: User.self).nessError()

@@ -37,7 +37,8 @@ import Testing
             let response = try await request.response()
             #expect(response.retryAfter == .seconds(30))
             #expect(await request.validate().dataRequest().nessError()?.retryAfter == .seconds(30))
-            #expect(await request.streamRequest(decoding: User.self).promise.nessError()?.retryAfter == .seconds(30))
+            let error = await #expect(throws: NessError.self) { for try await _ in request.lines(decoding: User.self) {} }
+            #expect(error?.retryAfter == .seconds(30))
         }
     }
 

@@ -103,7 +103,7 @@ import Testing
 
     @Test(
         "a drop from inside any event ends the request once, in order",
-        arguments: ["start", "send d", "exchange", "head", "received 503", "verdict", "retry 0.0 503"])
+        arguments: ["start", "send d", "exchange", "head", "received 503", "retry 0.0 503"])
     func inside(event: String) async {
         let ness = Lock<Ness?>(nil)
         let recorder = Recorder(at: { if $0 == event { ness.withLock { $0 }?.dropAllRequests() } })
@@ -147,44 +147,29 @@ import Testing
         ness.withLock { $0 = nil }
     }
 
-    @Test(
-        "after the first observer that rejects a response, no other judges it; all observers get all other events"
-    )
-    func vetoes() async {
-        let first = Recorder("1 ")
-        let second = Recorder("2 ", refusing: { _ in .invalidWithReason("the second minds") })
-        let third = Recorder("3 ", refusing: { _ in .invalid })
-        let asked = Tally()
-        struct Validator: ResponseValidator {
-            let asked: Tally
+    @Test("the manager's validators judge before the request's, up to the first that rejects the response; a control may retry")
+    func managersValidators() async throws {
+        struct Judge: ResponseValidator {
+            let name: String
+            let asked: Log<String>
+
             func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-                asked.enter()
-                return .valid
+                asked.add(name)
+                return name == "2" && response.headers.contains("Stale") ? .invalidWithReason("the second minds") : .valid
             }
         }
-        let rig = ObserverTests.rig([first, second, third])
-        rig.mock.on(.get, "/x", replies: [.text("body")])
-        let error = await rig.ness.httpRequest(withUrl: "x").validate(using: Validator(asked: asked)).dataRequest().nessError()
-        #expect(error?.kind == .validation)
-        #expect(error?.context.reason == "the second minds")
-        #expect(error?.response?.text == "body")
-        #expect(asked.total == 0)
-        let end = ["failure validation"] + ObserverTests.ended
-        #expect(first.events == (ObserverTests.answered(200) + end).map { "1 \($0)" })
-        #expect(second.events == (ObserverTests.answered(200) + end).map { "2 \($0)" })
-        #expect(third.events == (ObserverTests.answered(200).dropLast() + end).map { "3 \($0)" })
-    }
-
-    @Test("an observer's rejection is a failed attempt, which a control may retry; without a reason the error names the observer")
-    func vetoAndRetry() async throws {
-        let recorder = Recorder(refusing: { $0.headers["Stale"] == nil ? .valid : .invalid })
-        let rig = ObserverTests.rig([recorder])
-        rig.mock.on(.get, "/x", replies: [.status(200, headers: ["Stale": "yes"]), .status(200)])
-        let builder = rig.ness.httpRequest(withUrl: "x")
+        let recorder = Recorder(), asked = Log<String>()
+        let rig = ObserverTests.rig([recorder]) { $0.validators = ["1", "2", "3"].map { Judge(name: $0, asked: asked) } }
+        let stale = Reply.status(200, headers: ["Stale": "yes"])
+        rig.mock.on(.get, "/x", replies: [stale, stale, .status(200)])
+        let builder = rig.ness.httpRequest(withUrl: "x").validate(using: Judge(name: "own", asked: asked))
+        let error = await builder.dataRequest().nessError()
+        #expect(error?.kind == .validation && error?.context.reason == "the second minds" && error?.response?.statusCode == 200)
+        #expect(asked.entries == ["1", "2"])
+        #expect(recorder.events == ObserverTests.answered(200) + ["failure validation"] + ObserverTests.ended)
         _ = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        #expect(asked.entries == ["1", "2", "1", "2", "1", "2", "3", "own"])
         #expect(recorder.events.contains("retry 0.0 validation"))
-        rig.mock.on(.get, "/x", replies: [.status(200, headers: ["Stale": "yes"])])
-        #expect(await builder.dataRequest().nessError()?.context.reason.contains("Recorder") == true)
     }
 }
 

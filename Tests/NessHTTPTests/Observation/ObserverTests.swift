@@ -10,14 +10,12 @@ import Testing
         let log = Log<String>()
         private let name: String
         private let reaction: @Sendable (String) -> Void
-        private let refuses: @Sendable (HTTPResponse) -> ResponseValidatorResult
 
         init(
-            _ name: String = "", refusing refuses: @escaping @Sendable (HTTPResponse) -> ResponseValidatorResult = { _ in .valid },
+            _ name: String = "",
             at reaction: @escaping @Sendable (String) -> Void = { _ in }
         ) {
             self.name = name
-            self.refuses = refuses
             self.reaction = reaction
         }
 
@@ -33,10 +31,6 @@ import Testing
         func requestDidBeginExchange(_ request: HTTPRequest) { add("exchange") }
         func requestDidReceiveHead(_ request: HTTPRequest) { add("head") }
         func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) { add("received \(response.statusCode)") }
-        func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
-            add("verdict")
-            return refuses(response)
-        }
         func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
             add("retry \(delay / .seconds(1)) \((attempt.error as? NessError)?.kind.rawValue ?? "\(attempt.response?.statusCode ?? 0)")")
         }
@@ -57,7 +51,7 @@ import Testing
     }
 
     static let sent = ["start", "send d", "exchange"]
-    static func answered(_ status: Int) -> [String] { sent + ["head", "received \(status)", "verdict"] }
+    static func answered(_ status: Int) -> [String] { sent + ["head", "received \(status)"] }
     static let ended = ["metrics", "end"]
 
     @Test("a success is reported in order")
@@ -107,7 +101,7 @@ import Testing
         _ = await ness.httpRequest(withUrl: "404").validate(statusCode: 200).dataRequest().nessError()
         #expect(recorder.events == Self.answered(404) + ["failure validation"] + Self.ended)
         _ = await ness.httpRequest(withUrl: "large").dataRequest().nessError()
-        #expect(Array(recorder.events.dropFirst(9)) == Self.sent + ["head", "failure responseTooLarge"] + Self.ended)
+        #expect(Array(recorder.events.dropFirst(8)) == Self.sent + ["head", "failure responseTooLarge"] + Self.ended)
         let sends: [@Sendable () -> Promise<User>] = [
             { ness.httpRequest(withUrl: "bad").dataRequest(decoding: User.self) }, { ness.request(TypedRequest<User>.get("bad")) },
         ]
@@ -159,7 +153,7 @@ import Testing
         rig.mock.on(.get, "/b") { $0.headers["Authorization"] == "new" ? .status(200) : .status(401) }
         _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
         let once = ["exchange", "head", "exchange", "head"]
-        #expect(recorder.events == ["start", "send d"] + once + once + ["received 200", "verdict", "success 200"] + Self.ended)
+        #expect(recorder.events == ["start", "send d"] + once + once + ["received 200", "success 200"] + Self.ended)
     }
 
     @Test("the observers of each caller get all events of a shared exchange")
@@ -191,7 +185,7 @@ import Testing
         let rig = Self.rig([recorder]) { $0.loaders = [.followUp { $0.statusCode == 409 ? .retry : .accept }] }
         rig.mock.on(.get, "/x", replies: [.status(409), .status(200)])
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
-        #expect(recorder.events == Self.sent + ["head", "exchange", "head", "received 200", "verdict", "success 200"] + Self.ended)
+        #expect(recorder.events == Self.sent + ["head", "exchange", "head", "received 200", "success 200"] + Self.ended)
     }
 
     @Test("observers are called in order, and all get an event before the next event")

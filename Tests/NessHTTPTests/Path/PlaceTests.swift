@@ -23,8 +23,8 @@ import Testing
             for place in LoaderPlace.allCases.reversed() { configuration.insert(Self.logging("\(place)", log), at: place) }
             configuration.loaders = [Self.logging("loaders", log)]
         }
-        var request = rig.ness.httpRequest(withUrl: "x").loaders([Self.logging("own", log)])
-        for place in LoaderPlace.allCases { request = request.loaders([Self.logging("own \(place)", log)], at: place) }
+        var request = rig.ness.httpRequest(withUrl: "x").add(loaders: [Self.logging("own", log)])
+        for place in LoaderPlace.allCases { request = request.add(loaders: [Self.logging("own \(place)", log)], at: place) }
         _ = try await request.dataRequest().value
         let expected = [
             "call", "own call", "loaders", "attempt", "own", "own attempt", "authenticated", "own authenticated", "exchange",

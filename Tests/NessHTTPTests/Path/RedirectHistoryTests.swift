@@ -62,10 +62,10 @@ import Testing
         for isStream in [false, true] {
             let request = rig.ness.httpRequest(withUrl: "1"), control = CounterRetryControl(maxRetryCount: 1)
             if isStream {
-                let head = try await request.streamRequest(with: control).value.message
+                let head = try await request.set(retry: control).streamRequest().value.message
                 #expect(head.history.isEmpty)
             } else {
-                let response = try await request.response(with: control)
+                let response = try await request.set(retry: control).response()
                 #expect(response.text == "direct" && response.history.isEmpty)
             }
         }

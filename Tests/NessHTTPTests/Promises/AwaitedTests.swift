@@ -42,7 +42,7 @@ import Testing
                 _ = try await ness.get("free").response()
             }
             let path = place == .wire ? "held" : "waiting"
-            let request = ness.get(path).group("awaited").set(timeout: .seconds(60), deadline: cause == .deadline ? .seconds(20) : nil)
+            let request = ness.get(path).add(group: "awaited").set(timeout: .seconds(60), deadline: cause == .deadline ? .seconds(20) : nil)
             let awaited = Task { try await request.response() }
             switch place {
             case .wire: await arrived.wait()
@@ -62,7 +62,7 @@ import Testing
             blocking?.drop()
             go.open()
             // Every place is free again.
-            let probes = (0..<8).map { _ in ness.get("free").withoutThrottle().dataRequest() }
+            let probes = (0..<8).map { _ in ness.get("free").withoutQueueing().dataRequest() }
             for probe in probes { #expect(try await probe.value.message.text == "free") }
             guard cause != .reset else { return }
             #expect(server.requests.allSatisfy { $0.path != "/waiting" }, "what was ended in a queue is not sent")

@@ -64,7 +64,8 @@ import Testing
             #expect(try await rig.ness.put("none").uploadRequest(forFileLocation: file, decoding: User?.self).value == nil)
             let text = try await rig.ness.put("text").uploadRequest(forFileLocation: file, decodedBy: Comma()).value
             #expect(text == ["a", "b"])
-            let rejected = rig.ness.put("full").uploadRequest(forFileLocation: file, decoding: User.self, decodingErrors: APIProblem.self)
+            let rejected = rig.ness.put("full").decodingErrors(as: APIProblem.self)
+                .uploadRequest(forFileLocation: file, decoding: User.self)
             let error = await rejected.nessError()
             #expect(error?.kind == .validation && (error?.underlying as? APIProblem)?.title == "full")
             #expect(await rig.ness.put("text").uploadRequest(forFileLocation: file, decoding: User.self).nessError()?.kind == .validation)

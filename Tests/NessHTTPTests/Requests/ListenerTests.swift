@@ -101,7 +101,7 @@ import Testing
         rig.mock.on(.get, "/2") { _ in .text("end") }
         let heard = Log<String>()
         let request = rig.ness.httpRequest(withUrl: "1").onHead { heard.add("\($0.url.path) \($0.statusCode)") }
-        _ = try await request.response(with: CounterRetryControl(maxRetryCount: 1))
+        _ = try await request.set(retry: CounterRetryControl(maxRetryCount: 1)).response()
         #expect(heard.entries == ["/1 503", "/1 302", "/2 200"])
     }
 

@@ -85,7 +85,7 @@ import Testing
             configuration.defaultHeaders = ["X-Api-Key": "k", "X-Client": "1"]
         }
         rig.mock.on(.get, "https://mock.test/list", replies: [Self.page([1], next: "https://other.test/2")])
-        let request = rig.ness.httpRequest(withUrl: "https://mock.test/list").loaders([.modifyRequest { $0.headers["X-Signature"] = "s" }])
+        let request = rig.ness.get("https://mock.test/list").add(loaders: [.modifyRequest { $0.headers["X-Signature"] = "s" }])
         let (pages, error) = await collect(rig.ness.pages(of: request, next: .linkHeader))
         #expect(pages.count == 2 && error == nil)
         #expect(rig.mock.requests.map { $0.headers["X-Api-Key"] } == ["k", nil])
@@ -129,7 +129,7 @@ import Testing
         let rig = Rig()
         rig.mock.on(.get, "/list", replies: [.status(503), Self.page([1])])
         let retried = rig.ness.pages(
-            of: rig.ness.httpRequest(withUrl: "list"), next: .linkHeader, with: CounterRetryControl(maxRetryCount: 1))
+            of: rig.ness.httpRequest(withUrl: "list").set(retry: CounterRetryControl(maxRetryCount: 1)), next: .linkHeader)
         #expect(await collect(retried).0.count == 1)
     }
 

@@ -25,7 +25,9 @@ import Testing
             $0.authentication = BearerAuthentication(token: "t")
         }
         rig.mock.on(.get, "/:x", replies: [.status(503), .status(200), .status(200)])
-        let request = rig.ness.httpRequest(withUrl: "x").loaders([Self.mark("1"), Self.mark("2")]).loaders([Self.mark("3"), credential])
+        let request = rig.ness.httpRequest(withUrl: "x").add(loaders: [Self.mark("1"), Self.mark("2")]).add(loaders: [
+            Self.mark("3"), credential,
+        ])
         _ = try await request.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
         _ = try await rig.ness.httpRequest(withUrl: "y").dataRequest().value
         #expect(rig.mock.requests.map { $0.headers["X-Order"] } == ["m123", "m123", "m"])
@@ -50,26 +52,26 @@ import Testing
         }
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let request = rig.ness.httpRequest(withUrl: "x")
-        #expect(try await request.loaders([Answer()]).dataRequest().value.message.statusCode == 201)
+        #expect(try await request.add(loaders: [Answer()]).dataRequest().value.message.statusCode == 201)
         #expect(rig.mock.requests.isEmpty)
-        #expect(try await request.loaders([Twice(), Self.mark("1")]).dataRequest().value.message.statusCode == 200)
+        #expect(try await request.add(loaders: [Twice(), Self.mark("1")]).dataRequest().value.message.statusCode == 200)
         #expect(rig.mock.requests.map(\.method) == [.post, .get])
         #expect(rig.mock.requests.map { $0.headers["X-Order"] } == ["1", "1"])
-        await #expect(throws: Rejected()) { _ = try await request.loaders([Failing()]).dataRequest().value }
+        await #expect(throws: Rejected()) { _ = try await request.add(loaders: [Failing()]).dataRequest().value }
     }
 
     @Test("a request's observers see its events after the manager's, and those of no other request")
     func observers() async throws {
         let log = Log<String>()
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [Named(name: "manager", log: log)] }
-        _ = try await rig.ness.httpRequest(withUrl: "a").observe(with: Named(name: "own", log: log)).dataRequest().value
+        _ = try await rig.ness.httpRequest(withUrl: "a").add(observer: Named(name: "own", log: log)).dataRequest().value
         _ = try await rig.ness.httpRequest(withUrl: "b").dataRequest().value
         #expect(
             log.entries == [
                 "manager start a", "own start a", "manager end a", "own end a", "manager start b", "manager end b",
             ])
         rig.ness.observers = []
-        _ = try await rig.ness.httpRequest(withUrl: "c").observe(with: Named(name: "1", log: log)).observe(with: Named(name: "2", log: log))
+        _ = try await rig.ness.httpRequest(withUrl: "c").add(observer: Named(name: "1", log: log)).add(observer: Named(name: "2", log: log))
             .dataRequest().value
         #expect(log.entries.suffix(4) == ["1 start c", "2 start c", "1 end c", "2 end c"])
     }

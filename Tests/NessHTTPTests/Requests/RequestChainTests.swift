@@ -19,7 +19,7 @@ import Testing
             .validate(statusCode: 201)
             .set(timeout: .seconds(5), deadline: .seconds(50))
             .set(redirects: .stop)
-            .group("cats")
+            .add(group: "cats")
         _ = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1))
             .handle(onMain: { _ in heard.add("error") })
             .finally(onMain: { result, _ in heard.add("end \(result?.message.text ?? "")") })

@@ -146,7 +146,8 @@ import Testing
         #expect(try await attempts(rig.ness.get("x").set(retry: .never).set(retry: nil)) == 6)
         let before = rig.mock.requests.count
         _ = await rig.ness.post("x").set(retry: CounterRetryControl(maxRetryCount: 1)).dataRequest(decoding: Int.self).nessError()
-        _ = await rig.ness.post("x").set(retry: CounterRetryControl(maxRetryCount: 1)).streamRequest(decoding: Int.self).promise.nessError()
+        let lines = rig.ness.post("x").set(retry: CounterRetryControl(maxRetryCount: 1)).lines(decoding: Int.self)
+        await #expect(throws: NessError.self) { for try await _ in lines {} }
         #expect(rig.mock.requests.count == before + 4)
     }
 }

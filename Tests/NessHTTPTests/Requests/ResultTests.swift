@@ -247,7 +247,7 @@ import Testing
         (
             "lines",
             { ness in
-                for try await user in ness.httpRequest(withUrl: "x").streamRequest(decoding: User.self) { return user }; return nil
+                for try await user in ness.httpRequest(withUrl: "x").lines(decoding: User.self) { return user }; return nil
             }
         ),
     ]
@@ -293,19 +293,22 @@ import Testing
         rig.mock.on(.get, "/x") { _ in .json(["oops": "no"], status: 400) }
         let ness = rig.ness
         let asked: [Ask] = [
-            { try await $0.httpRequest(withUrl: "x").dataRequest(decoding: User.self, decodingErrors: Oops.self).value },
-            { try await $0.request(TypedRequest<User>.get("x"), decodingErrors: Oops.self).value },
+            { try await $0.httpRequest(withUrl: "x").decodingErrors(as: Oops.self).dataRequest(decoding: User.self).value },
+            { try await $0.request(TypedRequest<User>.get("x")) { $0.decodingErrors(as: Oops.self) }.value },
             {
                 var request = TypedRequest<User>.get("x")
                 request.decodingErrors = Oops.self
                 return try await $0.request(request).value
             },
-            { try await $0.request(GetUser(), decodingErrors: Oops.self).value },
+            { try await $0.request(GetUser()) { $0.decodingErrors(as: Oops.self) }.value },
             {
-                for try await user in $0.poll(GetUser(), every: .seconds(1), decodingErrors: Oops.self) { return user }; return nil
+                var request = TypedRequest<User>.get("x")
+                request.decodingErrors = Oops.self
+                for try await user in $0.poll(request, every: .seconds(1)) { return user }
+                return nil
             },
             {
-                for try await user in $0.httpRequest(withUrl: "x").streamRequest(decoding: User.self, decodingErrors: Oops.self) {
+                for try await user in $0.httpRequest(withUrl: "x").decodingErrors(as: Oops.self).lines(decoding: User.self) {
                     return user
                 }
                 return nil
@@ -392,7 +395,7 @@ import Testing
             for try await _ in request.streamRequest().serverSentEvents { Issue.record("there is no event") }
         }
         let reconnecting = await #expect(throws: NessError.self) {
-            for try await _ in request.serverSentEvents() { Issue.record("there is no event") }
+            for try await _ in request.reconnectingEvents() { Issue.record("there is no event") }
         }
         for error in [byProperty, reconnecting] {
             #expect(error?.kind == .validation)

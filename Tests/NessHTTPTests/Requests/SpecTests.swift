@@ -64,6 +64,16 @@ import Testing
         #expect(made == Item(id: 2))
     }
 
+    @Test("a value of a typed request's path is one segment, and cannot lead to another path")
+    func pathSegments() async throws {
+        let mock = MockTransport()
+        mock.on(.get, "/items/a%2Fb%3F/1") { .json(Item(id: $0.url?.absoluteString.hasSuffix("/1?q=x") == true ? 1 : 0)) }
+        let request = TypedRequest<Item>.get("items", "a/b?", 1, query: ["q": "x"])
+        #expect(try await manager(mock).request(request).value == Item(id: 1))
+        #expect(await manager(mock).request(TypedRequest<Item>.get("items", "..")).nessError()?.kind == .invalidRequest)
+        #expect(mock.requests.count == 1)
+    }
+
     @Test("a spec can map 404 to an empty list in one line; other statuses stay errors")
     func statusFallbacks() async throws {
         struct Items: ConnectionSpec {
@@ -147,7 +157,7 @@ private protocol StoreSpec: ConnectionSpec where ResponseModel: Decodable {
 extension StoreSpec {
     var url: String { "shop/v2/\(path)" }
     var headers: HTTPHeaders { ["Accept": "application/json"] }
-    func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.group("shop").set(timeout: .seconds(10)) }
+    func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.add(group: "shop").set(timeout: .seconds(10)) }
     func parseResponse(response: HTTPResponse) throws -> ResponseModel {
         try response.parseJSONBody(Envelope<ResponseModel>.self).data
     }

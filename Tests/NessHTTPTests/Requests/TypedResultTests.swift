@@ -50,7 +50,7 @@ import Testing
         plain.outputFormatting = .sortedKeys
         let own = try await rig.ness.httpRequest(.post, withUrl: "cats").set(jsonEncodable: cat, with: plain).dataRequest().value
         #expect(own.message.text.contains("catName"))
-        let error = await rig.ness.httpRequest(withUrl: "cats/1").dataRequest(decoding: Cat.self, using: JSONDecoder()).nessError()
+        let error = await rig.ness.get("cats/1").set(jsonDecoder: JSONDecoder()).dataRequest(decoding: Cat.self).nessError()
         #expect(error?.kind == .decoding)
     }
 
@@ -135,7 +135,7 @@ import Testing
         let rig = Rig(onUnmatched: .reply(.json(User(id: 1, name: "a"))))
         let request = rig.ness.httpRequest(withUrl: "x")
         _ = try await request.dataRequest(decoding: User.self).value
-        _ = try await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).value
+        _ = try await request.decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).value
         _ = try await request.set(headers: ["accept": "application/hal+json"]).dataRequest(decoding: User.self).value
         _ = try await request.dataRequest().value
         _ = try await request.dataRequest(decoding: Void.self).value
@@ -182,7 +182,7 @@ import Testing
         rig.mock.on(.get, "/html") { _ in reply("<html>", "text/html") }
         let control = AskedControl()
         #expect(
-            await rig.ness.httpRequest(withUrl: "html").dataRequest(decoding: User.self, with: control).nessError()?.kind == .validation)
+            await rig.ness.get("html").set(retry: control).dataRequest(decoding: User.self).nessError()?.kind == .validation)
         #expect(control.asked.entries.isEmpty)
     }
 
@@ -309,6 +309,36 @@ import Testing
         #expect(parsed.total == 3)
     }
 
+    @Test("of two callers who may share an exchange, each decodes the response with the decoder that its request sets")
+    func decoderOfEachCaller() async throws {
+        struct Name: Decodable, Sendable { let userName: String? }
+        struct Oops: Decodable, Error { let errorCode: Int? }
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        for status in [200, 400] {
+            let (rig, gate) = (Rig(), TestGate())
+            rig.mock.on(.get, "/x") { _ in
+                await gate.wait()
+                return .json(["user_name": "Ada", "error_code": 7] as JSONValue, status: status)
+            }
+            let request = rig.ness.get("x").decodingErrors(as: Oops.self)
+            let plain = (request.dataRequest(decoding: Name.self), request.dataRequest())
+            let other = (
+                request.set(jsonDecoder: decoder).dataRequest(decoding: Name.self), request.set(jsonDecoder: decoder).dataRequest()
+            )
+            gate.open()
+            if status == 200 {
+                #expect(try await plain.0.value.userName == nil)
+                #expect(try await other.0.value.userName == "Ada")
+                #expect(try await plain.1.value.message.parseJSONBody(Name.self).userName == nil)
+                #expect(try await other.1.value.message.parseJSONBody(Name.self).userName == "Ada")
+            } else {
+                #expect((await plain.0.nessError()?.underlying as? Oops)?.errorCode == nil)
+                #expect((await other.0.nessError()?.underlying as? Oops)?.errorCode == 7)
+            }
+        }
+    }
+
     @Test("JSON is decoded by the given decoder, and mapped further; an error of the map is the request's error")
     func mapping() async throws {
         let rig = Rig(onUnmatched: .reply(.json(["user_name": "Ada"])))
@@ -316,7 +346,7 @@ import Testing
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         let request = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "body")
-        #expect(try await request.dataRequest(decoding: Name.self, using: decoder).then { $0.userName.count }.value == 3)
+        #expect(try await request.set(jsonDecoder: decoder).dataRequest(decoding: Name.self).then { $0.userName.count }.value == 3)
         #expect(try await request.dataRequest(decoding: JSONValue.self).then { $0["user_name"]?.stringValue }.value == "Ada")
         let failing = request.dataRequest(decoding: JSONValue.self).then { _ -> Int in throw Rejected() }
         await #expect(throws: Rejected()) { _ = try await failing.value }

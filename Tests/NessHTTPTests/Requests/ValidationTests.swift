@@ -87,11 +87,11 @@ import Testing
         #expect(await request.dataRequest().nessError()?.underlying is TooOld)
         #expect(asked.entries == [1, 2])
         // The status of a typed result is judged first.
-        let typed = await request.dataRequest(decoding: User.self, decodingErrors: APIProblem.self).nessError()
+        let typed = await request.decodingErrors(as: APIProblem.self).dataRequest(decoding: User.self).nessError()
         #expect(typed?.underlying is APIProblem && asked.entries == [1, 2])
-        let closure = await rig.ness.httpRequest(withUrl: "x").validate { _ in throw TooOld(version: "3") }.streamRequest(
-            decoding: User.self, decodingErrors: APIProblem.self
-        ).promise.nessError()
+        let lines = rig.ness.httpRequest(withUrl: "x").validate { _ in throw TooOld(version: "3") }
+            .decodingErrors(as: APIProblem.self).lines(decoding: User.self)
+        let closure = await #expect(throws: NessError.self) { for try await _ in lines {} }
         #expect(closure?.underlying is APIProblem)
     }
 
@@ -104,14 +104,12 @@ import Testing
         #expect(result.message.text == "a" && rig.mock.requests.count == 2)
     }
 
-    @Test("an observer's verdict may hold an error")
-    func observer() async throws {
-        struct Strict: RequestObserver {
-            func verdict(on response: HTTPResponse, to request: HTTPRequest) -> ResponseValidatorResult {
-                .invalidBecauseOf(TooOld(version: "0"))
-            }
+    @Test("the verdict of a manager's validator may hold an error")
+    func manager() async throws {
+        struct Strict: ResponseValidator {
+            func validate(for response: HTTPResponse) -> ResponseValidatorResult { .invalidBecauseOf(TooOld(version: "0")) }
         }
-        let rig = Rig(onUnmatched: .reply(.text("a"))) { $0.observers = [Strict()] }
+        let rig = Rig(onUnmatched: .reply(.text("a"))) { $0.validators = [Strict()] }
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.underlying as? TooOld == TooOld(version: "0"))
     }
 

@@ -12,13 +12,13 @@ import Testing
     private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
     private static let type: HTTPHeaders = ["Content-Type": "text/event-stream"]
 
-    private func texts(_ events: DecodedEvents<Chunk>) async throws -> [String] {
+    private func texts(_ events: DecodedSequence<Chunk>) async throws -> [String] {
         var texts: [String] = []
         for try await chunk in events { texts.append(chunk.text) }
         return texts
     }
 
-    private func error(_ events: DecodedEvents<Chunk>) async -> NessError? {
+    private func error(_ events: DecodedSequence<Chunk>) async -> NessError? {
         await #expect(throws: NessError.self) { for try await _ in events {} }
     }
 
@@ -52,7 +52,7 @@ import Testing
         try await withServer({ request in
             request.path == "/cut" ? .text(begin, headers: Self.type) : .script([.send(Self.head + begin + end), .stall])
         }) { server, ness in
-            func events(_ path: String) -> DecodedEvents<Chunk> {
+            func events(_ path: String) -> DecodedSequence<Chunk> {
                 ness.httpRequest(.post, withUrl: path).events(
                     decoding: Chunk.self, endingWhen: { $0.text == "stop" }, requiresEnd: true)
             }
@@ -110,7 +110,8 @@ import Testing
     func retry() async throws {
         let rig = Rig()
         rig.mock.on(.post, "/x", replies: [.status(529), .text("data: {\"text\":\"a\"}\n\n", headers: Self.type)])
-        let events = rig.ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self, with: CounterRetryControl(maxRetryCount: 1))
+        let request = rig.ness.httpRequest(.post, withUrl: "x").set(retry: CounterRetryControl(maxRetryCount: 1))
+        let events = request.events(decoding: Chunk.self)
         #expect(try await texts(events) == ["a"])
     }
 
@@ -120,7 +121,7 @@ import Testing
         let rig = Rig { $0.decodingErrors = APIProblem.self }
         rig.mock.on(.post, "/x") { _ in .json(["oops": "no", "title": "busy"], status: 429) }
         let request = rig.ness.httpRequest(.post, withUrl: "x")
-        let given = await error(request.events(decoding: Chunk.self, decodingErrors: Oops.self))
+        let given = await error(request.decodingErrors(as: Oops.self).events(decoding: Chunk.self))
         #expect(given?.kind == .validation && (given?.underlying as? Oops)?.oops == "no" && given?.response?.statusCode == 429)
         #expect((await error(request.events(decoding: Chunk.self))?.underlying as? APIProblem)?.title == "busy")
         let other = Rig(onUnmatched: .reply(.text("{\"text\":\"a\"}")))
@@ -220,7 +221,7 @@ import Testing
         rig.mock.on(.post, "/x") { _ in .data(Data("{\"text\":\"a\"}\n\n{]\n{\"text\":\"b\"}".utf8), contentType: "application/x-ndjson") }
         let request = rig.ness.httpRequest(.post, withUrl: "x")
         var texts: [String] = []
-        for try await result in request.streamRequest(decoding: Chunk.self).results {
+        for try await result in request.lines(decoding: Chunk.self).results {
             switch result {
             case .success(let chunk): texts.append(chunk.text)
             case .failure(let error): texts.append((error as? NessError)?.response?.text ?? "\(error)")
@@ -229,7 +230,7 @@ import Testing
         #expect(texts == ["a", "{]", "b"])
         var values: [String] = []
         let error = await #expect(throws: NessError.self) {
-            for try await chunk in request.streamRequest(decoding: Chunk.self) { values.append(chunk.text) }
+            for try await chunk in request.lines(decoding: Chunk.self) { values.append(chunk.text) }
         }
         #expect(values == ["a"] && error?.kind == .decoding)
     }

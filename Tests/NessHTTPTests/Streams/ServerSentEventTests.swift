@@ -63,7 +63,7 @@ import Testing
         try await withServer({ _ in .script([.send(head), .sendUntilClosed(line)]) }) { server, ness in
             let error = await #expect(throws: NessError.self) {
                 if isReconnecting {
-                    for try await _ in ness.httpRequest(withUrl: "x").serverSentEvents() {}
+                    for try await _ in ness.httpRequest(withUrl: "x").reconnectingEvents() {}
                 } else {
                     for try await _ in ness.httpRequest(withUrl: "x").streamRequest().serverSentEvents {}
                 }
@@ -105,7 +105,7 @@ import Testing
                 .status(204),
             ])
         var data: [String] = []
-        for try await event in rig.ness.httpRequest(withUrl: "x").serverSentEvents() { data.append(event.data) }
+        for try await event in rig.ness.httpRequest(withUrl: "x").reconnectingEvents() { data.append(event.data) }
         #expect(data == ["a", "b"])
         #expect(rig.mock.requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "1", "1"])
         #expect(rig.mock.requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
@@ -116,7 +116,7 @@ import Testing
     func itForgetsTheIdentifier() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("id:\ndata: a\n\n", headers: Self.type), .status(204)])
-        for try await _ in rig.ness.get("x").set(header: "Last-Event-ID", to: "77").serverSentEvents() {}
+        for try await _ in rig.ness.get("x").set(header: "Last-Event-ID", to: "77").reconnectingEvents() {}
         #expect(rig.mock.requests.map { $0.headers["Last-Event-ID"] } == ["77", nil])
     }
 
@@ -125,7 +125,7 @@ import Testing
         rig.mock.on(.get, "/x", replies: [.text("data: a\n\n", headers: Self.type), .status(500)])
         var count = 0
         let error = await #expect(throws: NessError.self) {
-            for try await _ in rig.ness.httpRequest(withUrl: "x").serverSentEvents() { count += 1 }
+            for try await _ in rig.ness.httpRequest(withUrl: "x").reconnectingEvents() { count += 1 }
         }
         #expect(count == 1 && error?.kind == .validation)
     }
@@ -136,10 +136,10 @@ import Testing
         rig.mock.on(.post, "/x", replies: [.text("data: a\n\n", headers: Self.type)])
         rig.mock.on(.post, "/broken", replies: [.failure(.connectionLost)])
         var data: [String] = []
-        for try await event in rig.ness.httpRequest(.post, withUrl: "x").serverSentEvents() { data.append(event.data) }
+        for try await event in rig.ness.httpRequest(.post, withUrl: "x").reconnectingEvents() { data.append(event.data) }
         #expect(data == ["a"])
         let error = await #expect(throws: NessError.self) {
-            for try await _ in rig.ness.httpRequest(.post, withUrl: "broken").serverSentEvents() { Issue.record("there is no event") }
+            for try await _ in rig.ness.httpRequest(.post, withUrl: "broken").reconnectingEvents() { Issue.record("there is no event") }
         }
         #expect(error?.kind == .connectionLost)
         #expect(rig.mock.requests.count == 2)
@@ -152,11 +152,12 @@ import Testing
             .post, "/x",
             replies: [.text("data: a\n\n", headers: Self.type), .text("data: b\n\ndata: [DONE]\n\ndata: c\n\n", headers: Self.type)])
         var data: [String] = []
-        for try await event in rig.ness.httpRequest(.post, withUrl: "x").serverSentEvents(reconnects: true) { data.append(event.data) }
+        let reconnecting = rig.ness.httpRequest(.post, withUrl: "x").reconnectingEvents(reconnects: true, endsAt: { $0.data == "[DONE]" })
+        for try await event in reconnecting { data.append(event.data) }
         #expect(data == ["a", "b"])
         data = []
         rig.mock.on(.get, "/x", replies: [.text("event: end\ndata: a\n\ndata: b\n\n", headers: Self.type)])
-        let events = rig.ness.httpRequest(withUrl: "x").serverSentEvents(endsAt: { $0.event == "end" })
+        let events = rig.ness.httpRequest(withUrl: "x").reconnectingEvents(endsAt: { $0.event == "end" })
         for try await event in events { data.append(event.data) }
         #expect(data.isEmpty)
     }
@@ -165,7 +166,7 @@ import Testing
     func floorOfRetry() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.text("retry: 0\ndata: a\n\n", headers: Self.type), .status(204)])
-        for try await _ in rig.ness.httpRequest(withUrl: "x").serverSentEvents() {}
+        for try await _ in rig.ness.httpRequest(withUrl: "x").reconnectingEvents() {}
         #expect(rig.clock.sleeps == [.milliseconds(500)])
     }
 
@@ -175,7 +176,7 @@ import Testing
         rig.mock.on(.get, "/x") { _ in .text("data: a\n\n", headers: Self.type) }
         var count = 0
         let error = await #expect(throws: NessError.self) {
-            for try await _ in rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(10)).serverSentEvents() { count += 1 }
+            for try await _ in rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(10)).reconnectingEvents() { count += 1 }
         }
         #expect(error?.kind == .timedOut)
         // One at 0, 3, 6 and 9 seconds.
@@ -183,14 +184,14 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { ($0.deadline ?? .zero) <= .seconds(10) && ($0.deadline ?? .zero) > .zero })
         let idle = Rig()
         idle.mock.on(.get, "/x") { _ in .status(204) }
-        for try await _ in idle.ness.httpRequest(withUrl: "x").set(timeout: .seconds(7)).serverSentEvents() {}
+        for try await _ in idle.ness.httpRequest(withUrl: "x").set(timeout: .seconds(7)).reconnectingEvents() {}
         #expect(idle.mock.requests.first?.timeout == .seconds(7))
     }
 
     @Test("a reader who asks for an event after the deadline gets a timeout, and nothing is sent")
     func lateReader() async throws {
         let rig = Rig(advances: false)
-        let events = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(1)).serverSentEvents().makeAsyncIterator()
+        let events = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(1)).reconnectingEvents().makeAsyncIterator()
         rig.clock.advance(by: .seconds(1))
         let error = await #expect(throws: NessError.self) { try await events.next() }
         #expect(error?.kind == .timedOut && rig.mock.requests.isEmpty)
@@ -207,7 +208,7 @@ import Testing
             await never.wait()
             return .status(204)
         }
-        let events = rig.ness.post("x").serverSentEvents().makeAsyncIterator()
+        let events = rig.ness.post("x").reconnectingEvents().makeAsyncIterator()
         let reader = Task { try await events.next() }
         await arrived.wait()
         reader.cancel()
@@ -222,7 +223,7 @@ import Testing
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>"
         try await withServer({ _ in .script([.send(head), .stall]) }) { _, ness in
             let error = await #expect(throws: NessError.self) {
-                for try await _ in ness.get("x").serverSentEvents() {}
+                for try await _ in ness.get("x").reconnectingEvents() {}
             }
             #expect(error?.kind == .validation && error?.response?.text == "<p>")
         }

@@ -76,7 +76,7 @@ import Testing
 
         func read(_ request: RequestBuilder) async throws {
             switch self {
-            case .undecodableLine: for try await _ in request.streamRequest(decoding: Int.self) {}
+            case .undecodableLine: for try await _ in request.lines(decoding: Int.self) {}
             case .noEvents: for try await _ in request.streamRequest().serverSentEvents {}
             default: for try await _ in request.events(decoding: Int.self, requiresEnd: true) {}
             }

@@ -86,7 +86,7 @@ import Testing
         let control = AskedControl(Eager())
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\nhello"), .reset]) }) {
             server, ness in
-            let result = try await ness.httpRequest(withUrl: "x").streamRequest(with: control).value
+            let result = try await ness.httpRequest(withUrl: "x").set(retry: control).streamRequest().value
             let iterator = result.chunks.makeAsyncIterator()
             #expect(try await iterator.next() == Data("hello".utf8))
             let error = await #expect(throws: NessError.self) { _ = try await iterator.next() }
@@ -102,7 +102,7 @@ import Testing
         let rig = Rig()
         rig.mock.on(.get, "/flaky", replies: [.status(503), .failure(.connectionLost), .text("fine")])
         rig.mock.on(.get, "/missing", replies: [.text("not here", status: 404)])
-        let flaky = try await rig.ness.httpRequest(withUrl: "flaky").streamRequest(with: CounterRetryControl(maxRetryCount: 3)).value
+        let flaky = try await rig.ness.httpRequest(withUrl: "flaky").set(retry: CounterRetryControl(maxRetryCount: 3)).streamRequest().value
         #expect(try await strings(flaky.chunks) == "fine")
         let missing = try await rig.ness.httpRequest(withUrl: "missing").streamRequest().value
         #expect(missing.message.statusCode == 404)
@@ -289,7 +289,7 @@ import Testing
             ])
         var users: [User] = []
         let error = await #expect(throws: NessError.self) {
-            for try await user in rig.ness.httpRequest(withUrl: "x").streamRequest(decoding: User.self) { users.append(user) }
+            for try await user in rig.ness.httpRequest(withUrl: "x").lines(decoding: User.self) { users.append(user) }
         }
         #expect(users == [User(id: 1, name: "a"), User(id: 2, name: "b")])
         #expect(error?.kind == .decoding && error?.response?.text == "nonsense")

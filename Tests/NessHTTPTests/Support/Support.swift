@@ -128,6 +128,6 @@ func expectHidden(_ secret: String, in value: Any, sourceLocation: SourceLocatio
 extension RequestBuilder {
     /// Sends the request, and passes the body to a sink.
     func dataRequest(into sink: any BodySink) -> DataPromise {
-        DataPromise(makeCall(.data, nil) { $0.sink = sink }, by: sender) { DataResult(message: $0) }
+        DataPromise(makeCall(.data) { $0.sink = sink }, by: sender) { DataResult(message: $0) }
     }
 }

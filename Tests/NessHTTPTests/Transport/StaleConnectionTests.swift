@@ -78,11 +78,12 @@ import Testing
             let transport = try CurlTransport {
                 // A stall of the machine must not age the connection.
                 $0.maximumIdleTimeForWrites = .seconds(118)
-                if isSecure { $0.authorities = .data(Data(authority.pem.utf8)) }
             }
+            let trusted = try authority.certificates
             let ness = Ness {
                 $0.transport = transport
                 $0.baseURL = server.url
+                $0.serverTrust = .pinned(["127.0.0.1": .authorities(trusted)])
             }
             for number in 0..<200 { #expect(try await ness.post("x").set(stringBody: "\(number)").text() == "\(number)") }
             #expect(server.connectionCount == 1)

@@ -11,7 +11,7 @@ import Testing
     @Test("CurlTransport keeps every rule", .enabled(if: CurlTransport.libraryVersion != nil), arguments: KnownLimits.checks)
     func curl(_ check: TransportConformance.Check) async {
         let report = await TransportConformance.run(
-            { CurlTransport() }, checks: [check], except: KnownLimits.ofCurl, within: .seconds(600))
+            { try CurlTransport() }, checks: [check], except: KnownLimits.ofCurl, within: .seconds(600))
         #expect(report.isPassed, "\(report)")
     }
 
@@ -59,7 +59,7 @@ enum LoadingMode: CaseIterable, Sendable {
 @Suite(.inTurn, .inOwnProcess) struct SecureTransportConformanceTests {
     @Test("CurlTransport keeps every rule over TLS", .enabled(if: CurlTransport.libraryVersion != nil)) func curl() async throws {
         let report = await TransportConformance.run(
-            { CurlTransport() }, checks: KnownLimits.secureChecks, authority: try OwnProcess.authority.get(),
+            { try CurlTransport() }, checks: KnownLimits.secureChecks, authority: try OwnProcess.authority.get(),
             except: KnownLimits.ofCurl)
         #expect(report.isPassed && report.skipped.isEmpty, "\(report)")
     }

@@ -21,8 +21,6 @@ final class Call: Sendable {
     let clock: PipelineClock
     /// Notifies the observers, and measures the call; `nil` if there are no observers.
     let observation: Observation?
-    /// The observers' verdict and the caller's validators, in the order in which they judge a response.
-    let validators: [any ResponseValidator]
     let state = Lock(CallState())
 
     /// Makes a call.
@@ -40,11 +38,9 @@ final class Call: Sendable {
         case .failure(let error): (self.request, fault) = (Self.none, error)
         }
         if observers.isEmpty || fault != nil {
-            (observation, validators) = (nil, options.validators)
+            observation = nil
         } else {
-            let observation = Observation(observers, isDownload: options.kind == .download, clock: clock)
-            validators = [ObserverVerdict(observation: observation, request: self.request)] + options.validators
-            self.observation = observation
+            observation = Observation(observers, isDownload: options.kind == .download, clock: clock)
         }
         boxedOptions = CopyOnWriteBox(options)
         self.clock = clock

@@ -28,7 +28,7 @@ struct CallContext: Sendable {
     /// The request that errors name.
     var request: HTTPRequest { box.fields.request }
     var options: CallOptions { box.fields.options.fields }
-    var validators: [any ResponseValidator] { isLoaderMade ? [] : call.validators }
+    var validators: [any ResponseValidator] { isLoaderMade ? [] : call.options.validators }
     /// The transport of this call alone; `nil` for the manager's.
     var transport: (any Transport)? { call.options.additions?.transport }
     /// True if a custom loader made the request, on behalf of the call.

@@ -11,46 +11,6 @@ enum CurlOptionCheck {
         return text
     }
 
-    /// Reads certificates.
-    static func certificates(_ pem: CurlTransport.PEM, _ option: String) throws -> Data {
-        let bytes = try read(pem, option)
-        guard PEMText.holdsCertificates(bytes) else { throw invalid(option, "it contains no certificate in PEM form, or a damaged one") }
-        return bytes
-    }
-
-    /// Reads a client's certificate and its key.
-    static func certificate(_ given: CurlTransport.ClientCertificate) throws -> (certificate: Data, key: Data) {
-        let option = "clientCertificate"
-        let certificate = try certificates(given.certificate, option)
-        let key = try read(given.key, option)
-        guard let isEncrypted = PEMText.isKeyEncrypted(key) else { throw invalid(option, "it contains no private key in PEM form") }
-        if isEncrypted, given.password?.isEmpty != false { throw invalid(option, "its key is encrypted, and there is no password") }
-        if given.password?.utf8.contains(0) == true { throw invalid(option, "its password contains a NUL") }
-        return (certificate, key)
-    }
-
-    private static func read(_ pem: CurlTransport.PEM, _ option: String) throws -> Data {
-        switch pem {
-        case .data(let data): return data
-        case .file(let file):
-            do {
-                return try Data(contentsOf: file)
-            } catch {
-                throw OptionError(kind: .unreadableFile, option: option, reason: "\(file.path) cannot be read")
-            }
-        }
-    }
-
-    /// Checks hashes of public keys.
-    static func pins(_ hashes: [String]) throws -> [String] {
-        try hashes.map { hash in
-            guard let hash = PublicKeyHash.normal(hash) else {
-                throw invalid("pinnedPublicKeys", "\(hash) is not a SHA-256 hash in Base64")
-            }
-            return hash
-        }
-    }
-
     /// Separates the credentials of a proxy from its address, so that no text of libcurl can contain them.
     static func proxy(
         _ url: URL, _ username: String?, _ password: String?

@@ -11,8 +11,7 @@ final class CurlSettings: Sendable, CustomReflectable {
         enum Value: Sendable {
             case number(Int)
             case text(String)
-            case bytes(Data)
-            case authorities(CurlAuthorities, ofProxy: Bool)
+            case proxyAuthorities(CurlAuthorities)
         }
 
         let option: String
@@ -33,7 +32,6 @@ final class CurlSettings: Sendable, CustomReflectable {
     /// The name of the options' proxy. `nil` if the environment decides, or there is none.
     private let proxyName: CurlNames.Name?
     private let usesEnvironment: Bool
-    private let pins: [String]
 
     /// Checks options.
     /// - Throws: `OptionError`.
@@ -59,25 +57,12 @@ final class CurlSettings: Sendable, CustomReflectable {
         // CURL_SSLVERSION_TLSv1_0 to CURL_SSLVERSION_TLSv1_3
         let version = [TLSVersion.v1_0: 4, .v1_1: 5, .v1_2: 6, .v1_3: 7][options.minimumTLSVersion] ?? 6
         add("minimumTLSVersion", CurlOption.tlsVersion, .number(version))
-        let authorities = try options.authorities.map { CurlAuthorities(try CurlOptionCheck.certificates($0, "authorities")) }
-        if let authorities { add("authorities", CurlOption.authorities, .authorities(authorities, ofProxy: false)) }
-        if let certificate = options.clientCertificate {
-            let (bytes, key) = try CurlOptionCheck.certificate(certificate)
-            add("clientCertificate", CurlOption.certificate, .bytes(bytes))
-            add("clientCertificate", CurlOption.certificateKey, .bytes(key))
-            // Without a password, OpenSSL would ask for one on the terminal, and block the thread.
-            add("clientCertificate", CurlOption.keyPassword, .text(certificate.password ?? ""))
-        }
-        pins = try CurlOptionCheck.pins(options.pinnedPublicKeys)
-        if !pins.isEmpty {
-            add("pinnedPublicKeys", CurlOption.pinnedPublicKeys, .text(Self.text(ofPins: pins)))
-        }
         var proxyName: CurlNames.Name?
         var usesEnvironment = false
         switch options.proxy {
         case .environment: usesEnvironment = options.unixSocketPath == nil
         case .direct: add("proxy", CurlOption.proxy, .text(""))
-        case .url(let url, let username, let password):
+        case .url(let url, let username, let password, let authorities):
             let proxy = try CurlOptionCheck.proxy(url, username, password)
             let (host, port) = ProxyEnvironment.hostAndPort(of: proxy.address)
             proxyName = CurlNames.Name(host: host, port: port)
@@ -86,11 +71,11 @@ final class CurlSettings: Sendable, CustomReflectable {
             add("proxy", CurlOption.proxyExceptions, .text(""))
             if let username = proxy.username { add("proxy", CurlOption.proxyUser, .text(username)) }
             if let password = proxy.password { add("proxy", CurlOption.proxyPassword, .text(password)) }
+            if let authorities { add("proxy", CurlOption.proxyAuthorities, .proxyAuthorities(CurlAuthorities(authorities.pem))) }
         }
         if case .direct = options.proxy {
         } else {
             add("minimumTLSVersion", CurlOption.proxyTLSVersion, .number(version))
-            if let authorities { add("authorities", CurlOption.proxyAuthorities, .authorities(authorities, ofProxy: true)) }
         }
         if let path = options.unixSocketPath {
             add("unixSocketPath", CurlOption.unixSocket, .text(try CurlOptionCheck.unixSocket(path)))
@@ -113,14 +98,13 @@ final class CurlSettings: Sendable, CustomReflectable {
 
     /// Describes the settings that decide on the way to a server. The values may be secret.
     private static func route(_ settings: [Setting], _ entries: [CurlTransport.HostEntry]) -> String {
-        let decisive = settings.filter { ["proxy", "unixSocketPath", "localInterface", "clientCertificate"].contains($0.option) }
+        let decisive = settings.filter { ["proxy", "unixSocketPath", "localInterface"].contains($0.option) }
         let parts: [String] = decisive.flatMap { setting -> [String] in
             let value =
                 switch setting.value {
                 case .number(let number): "\(number)"
                 case .text(let text): text
-                case .bytes(let bytes): SHA256Hash.digest(of: bytes).hexadecimal
-                case .authorities: ""
+                case .proxyAuthorities: ""
                 }
             return ["\(setting.number)", value]
         }
@@ -148,8 +132,7 @@ final class CurlSettings: Sendable, CustomReflectable {
                 switch setting.value {
                 case .number(let value): ness_curl_set_long(easy, setting.number, value)
                 case .text(let text): ness_curl_set_text(easy, setting.number, text)
-                case .authorities(let authorities, let ofProxy): authorities.apply(to: easy, ofProxy: ofProxy)
-                case .bytes(let data): data.withUnsafeBytes { ness_curl_set_blob(easy, setting.number, $0.baseAddress, $0.count) }
+                case .proxyAuthorities(let authorities): authorities.apply(to: easy, ofProxy: true)
                 }
             try Self.check(code, setting.option)
         }
@@ -162,15 +145,6 @@ final class CurlSettings: Sendable, CustomReflectable {
         let (host, port) = ProxyEnvironment.hostAndPort(of: proxy)
         return CurlNames.Name(host: host, port: port)
     }
-
-    /// Formats the public keys that both a request and the options accept for libcurl.
-    func text(ofPins keys: [String]) -> String {
-        let both = pins.isEmpty ? keys : keys.filter(pins.contains)
-        // No certificate has a key with this hash. libcurl takes an empty text for no pins.
-        return Self.text(ofPins: both.isEmpty ? [Data(count: 32).base64EncodedString()] : both)
-    }
-
-    private static func text(ofPins keys: [String]) -> String { keys.map { "sha256//\($0)" }.joined(separator: ";") }
 
     private static func check(_ code: Int32, _ option: String) throws {
         guard code != 0 else { return }

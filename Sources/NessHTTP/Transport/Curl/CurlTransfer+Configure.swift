@@ -45,21 +45,22 @@ extension CurlTransfer {
         try setHeaders(exchange.headerLines)
     }
 
-    /// Sets what the host's rules demand, in place of the transport's own options. libcurl compares these values before it uses a
-    /// connection again.
+    /// Sets what the host's rules demand. libcurl compares these values before it uses a connection again.
     private func setDemands(_ demands: TLSDemands) throws {
-        if let keys = demands.publicKeys { try set(CurlOption.pinnedPublicKeys, loop.settings.text(ofPins: keys)) }
+        if let keys = demands.publicKeys {
+            // No certificate has a key with this hash. libcurl takes an empty text for no pins.
+            let keys = keys.isEmpty ? [Data(count: 32).base64EncodedString()] : keys
+            try set(CurlOption.pinnedPublicKeys, keys.map { "sha256//\($0)" }.joined(separator: ";"))
+        }
         if let authorities = demands.authorities {
             let authorities = CurlAuthorities(authorities.pem)
             self.authorities = authorities
             try CurlError.check(authorities.apply(to: easy))
         }
         if let identity = demands.identity {
-            try set(CurlOption.certificateType, "P12")
-            try set(CurlOption.certificate, identity.pkcs12)
+            if let key = identity.key { try set(CurlOption.certificateKey, key) } else { try set(CurlOption.certificateType, "P12") }
+            try set(CurlOption.certificate, identity.certificates)
             try set(CurlOption.keyPassword, identity.password)
-            // The file also has the key. A key of the transport's options would take its place.
-            try CurlError.check(ness_curl_set_blob(easy, CurlOption.certificateKey, nil, 0))
         }
     }
 

@@ -6,8 +6,8 @@ extension CurlTransport {
     ///
     /// ```swift
     /// let transport = try CurlTransport {
-    ///     $0.authorities = .file(URL(filePath: "/etc/company/ca.pem"))
     ///     $0.proxy = .url(proxyURL, username: "me", password: password)
+    ///     $0.minimumTLSVersion = .v1_3
     /// }
     /// let ness = Ness { $0.transport = transport }
     /// ```
@@ -18,20 +18,6 @@ extension CurlTransport {
         /// A libcurl before 8.5 uses HTTP/1.1 for all requests, because over HTTP/2 it can hand a request the response to another one. So
         /// does a libcurl that was built without HTTP/2. The transport's `description` begins with the newest version of HTTP that it uses.
         public var allowsHTTP2 = true
-        /// The certificates of the authorities that may sign a server's or a proxy's certificate, in place of the system's. `nil` for the
-        /// system's. The certificates are parsed again for each new connection, so the list should be short.
-        public var authorities: PEM?
-        /// The certificate that the client presents to servers that request one; `nil` for none.
-        public var clientCertificate: ClientCertificate?
-        /// The public keys that servers may have: the SHA-256 hash of each SubjectPublicKeyInfo in Base64, with or without `sha256//`
-        /// before it. If there are any, every https server must have one of them, and its certificate is checked as well.
-        ///
-        /// ```text
-        /// openssl x509 -in server.pem -pubkey -noout |
-        ///     openssl pkey -pubin -outform der |
-        ///     openssl dgst -sha256 -binary | base64
-        /// ```
-        public var pinnedPublicKeys: [String] = []
         /// The oldest version of TLS that is accepted, from servers and from proxies.
         public var minimumTLSVersion = TLSVersion.v1_2
         /// The proxy.
@@ -58,38 +44,6 @@ extension CurlTransport {
         package init() {}
     }
 
-    /// Certificates or a key in the text form of RFC 7468: `-----BEGIN CERTIFICATE-----`.
-    public enum PEM: Sendable, Hashable {
-        /// The content of a file, which is read once, when the transport is made.
-        case file(URL)
-        /// The text as bytes.
-        case data(Data)
-    }
-
-    /// A client's certificate with its private key.
-    public struct ClientCertificate: Sendable, RedactedValue {
-        /// The certificate, followed by those between it and the authority.
-        public var certificate: PEM
-        /// The private key.
-        public var key: PEM
-        /// The password of an encrypted key; `nil` for none.
-        public var password: String?
-
-        /// Makes a client certificate.
-        /// - Parameters:
-        ///   - certificate: The certificate, followed by those between it and the authority.
-        ///   - key: The private key.
-        ///   - password: The password of an encrypted key; `nil` for none.
-        public init(certificate: PEM, key: PEM, password: String? = nil) {
-            self.certificate = certificate
-            self.key = key
-            self.password = password
-        }
-
-        /// A string without the key and the password.
-        public var description: String { "a client certificate" }
-    }
-
     /// The way to servers.
     public enum Proxy: Sendable, RedactedValue {
         /// The proxies of the process's environment, read for each request: `http_proxy` (lower case only) for http; `https_proxy` or
@@ -101,15 +55,16 @@ extension CurlTransport {
         /// A proxy for every request, regardless of the environment.
         ///
         /// The URL's scheme is `http`, `https`, `socks5` (the client looks names up) or `socks5h` (the proxy does). Its port is 80, 443 or
-        /// 1080 if it names none. Credentials may also stand in the URL.
-        case url(URL, username: String? = nil, password: String? = nil)
+        /// 1080 if it names none. Credentials may also stand in the URL. `authorities` may sign the certificate of an https proxy, in place
+        /// of the system's authorities. `Ness.Configuration.serverTrust` does not concern proxies.
+        case url(URL, username: String? = nil, password: String? = nil, authorities: Certificates? = nil)
 
         /// The kind of the proxy, with its host and port but without credentials.
         public var description: String {
             switch self {
             case .environment: "the environment's proxy"
             case .direct: "no proxy"
-            case .url(let url, _, _): "the proxy \(url.host ?? "")\(url.port.map { ":\($0)" } ?? "")"
+            case .url(let url, _, _, _): "the proxy \(url.host ?? "")\(url.port.map { ":\($0)" } ?? "")"
             }
         }
     }
@@ -143,8 +98,6 @@ extension CurlTransport {
             case noLibrary
             /// This libcurl lacks the feature.
             case unsupported
-            /// The file cannot be read.
-            case unreadableFile
             /// The value makes no sense.
             case invalidValue
         }

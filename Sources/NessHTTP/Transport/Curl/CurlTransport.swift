@@ -28,19 +28,14 @@ import CNessCurl
 public final class CurlTransport: ControlledTransport {
     private let engines: CurlEngines
 
-    /// Makes a transport. Fails if the process has no libcurl, or one before 7.76.
-    public convenience init?() {
-        do { try self.init { _ in } } catch { return nil }
-    }
-
-    /// Makes a transport with options.
+    /// Makes a transport.
     ///
-    /// The options are checked in this call: files are read, strings are parsed, and each feature of libcurl is tried. Only the first
-    /// connection can tell if a key fits its certificate, if an encrypted key has the right password, and if a proxy, a unix socket or an
-    /// interface exists.
+    /// The options are checked in this call: strings are parsed, and each feature of libcurl is tried. Only the first connection can tell
+    /// if a proxy, a unix socket or an interface exists.
     /// - Parameter configure: Changes the options. Runs during this call.
-    /// - Throws: An error that names the option and the fault: a missing file, an invalid value, or a libcurl that lacks the feature.
-    public init(_ configure: (inout Options) -> Void) throws {
+    /// - Throws: An error if the process has no libcurl, or one before 7.76. An error that names the option and the fault if a value is
+    ///   invalid, or if this libcurl lacks the feature.
+    public init(_ configure: (inout Options) -> Void = { _ in }) throws {
         var options = Options()
         configure(&options)
         engines = CurlEngines(try CurlSettings(options))
@@ -56,11 +51,11 @@ public final class CurlTransport: ControlledTransport {
     /// True: a body keeps its content coding if the request has the option `KeepsContentCoding`.
     public var keepsContentCoding: Bool { true }
 
-    /// The proxy, the unix socket, the local end, the host entries and the client certificate of the options. Empty without any. It may
-    /// contain the password of the proxy.
+    /// The proxy, the unix socket, the local end and the host entries of the options. Empty without any. It may contain the password of the
+    /// proxy.
     public var route: String { engines.settings.route }
 
-    /// All: a request's keys count besides those of the options, its authorities and its identity in place of theirs.
+    /// All.
     public var tlsCapabilities: TLSCapabilities { .all }
 
     /// Ends the exchanges in flight with `CancellationError`, and returns when all connections are closed. The threads end then.

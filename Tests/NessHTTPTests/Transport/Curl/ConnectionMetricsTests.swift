@@ -43,7 +43,7 @@ import Testing
         }
         try await stopping(server) { server in
             let recorder = ConnectionRecorder()
-            let ness = try curlNess({ $0.authorities = authority.trusted }, observers: [recorder])
+            let ness = try curlNess({ $0.authorities = authority.pem }, observers: [recorder])
             let response = try await ness.httpRequest(withUrl: server.url.absoluteString + "/a").dataRequest().value.message
             #expect(response.connection == recorder.log.entries.last && response.history.first?.connection == recorder.log.entries.first)
             #expect(recorder.log.entries.map { $0.tls != nil } == [true, false])

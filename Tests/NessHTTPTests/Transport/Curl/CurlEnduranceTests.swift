@@ -61,7 +61,7 @@ import Testing
         // libcurl waits for the first connection to a port before it opens one for https there: it may be able to share that one.
         let mute = try await TestServer.start(script: { _ in [.receive(bytes: 1), .stall] })
         let muteSecure = try await TestServer.start(script: { _ in [.receive(bytes: 1), .stall] })
-        let transport = try #require(CurlTransport())
+        let transport = try CurlTransport()
         let ness = Ness { $0.transport = transport }
         let secure = "https://127.0.0.1:\(muteSecure.port)/"
         let promises = [deaf.url, silent.at("/"), cut.at("/"), secure].map { ness.httpRequest(withUrl: $0).dataRequest() }

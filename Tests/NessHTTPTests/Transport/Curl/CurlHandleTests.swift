@@ -19,7 +19,7 @@ import Testing
         let server = try await isSecure ? TestServer.start(certificate: authority.certificate(), handler) : TestServer.start(handler)
         try await stopping(server) { server in
             let ness = try curlNess {
-                if isSecure { $0.authorities = authority.trusted }
+                if isSecure { $0.authorities = authority.pem }
             }
             let base = ness.httpRequest(withUrl: server.url), post = ness.httpRequest(.post, withUrl: server.url)
             let body = Data(repeating: 1, count: 500)

@@ -13,41 +13,25 @@ import Testing
 
     // MARK: when the transport is made
 
-    private static let badPEM: [String] = [
-        "", "no PEM", "-----BEGIN CERTIFICATE-----\nnot Base64!\n-----END CERTIFICATE-----\n",
-        "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "-----BEGIN CERTIFICATE-----\nMIIB\n",
-    ]
-
     @Test("an invalid option fails when the transport is made, and the error names the option")
     func invalid() throws {
-        let certificate = try TestAuthority().certificate()
-        let good = Data(try certificate.pem().utf8), key = Data(try certificate.keyPEM().utf8)
-        let encrypted = Data(try certificate.keyPEM(password: "hidden").utf8)
         func entry(_ host: String, _ port: Int, _ addresses: [String]) -> (String, (inout Options) -> Void) {
             ("hostEntries", { $0.hostEntries = [CurlTransport.HostEntry(host: host, port: port, addresses: addresses)] })
-        }
-        func client(_ certificate: Data, _ key: Data, _ password: String? = nil) -> (String, (inout Options) -> Void) {
-            let given = CurlTransport.ClientCertificate(certificate: .data(certificate), key: .data(key), password: password)
-            return ("clientCertificate", { $0.clientCertificate = given })
         }
         func proxy(_ text: String, _ password: String? = nil) throws -> (String, (inout Options) -> Void) {
             let proxy = CurlTransport.Proxy.url(try url(text), username: "me", password: password)
             return ("proxy", { $0.proxy = proxy })
         }
-        var cases: [(String, (inout Options) -> Void)] = [
+        let cases: [(String, (inout Options) -> Void)] = [
             entry("", 80, ["127.0.0.1"]), entry("a:b", 80, ["127.0.0.1"]), entry("a", -1, ["127.0.0.1"]), entry("a", 65_536, ["127.0.0.1"]),
             entry("a.test", 1, ["127.0.0.1\0b.test:1:127.0.0.2"]), entry("a", 80, []), entry("a", 80, ["localhost"]),
             entry("a", 80, ["127.0.0.1,evil"]), entry("*", 80, ["127.0.0.1"]),
-            client(good, Data()), client(Data(), key), client(good, good), client(good, encrypted), client(good, encrypted, ""),
-            client(good, encrypted, "a\0b"),
             try proxy("ftp://proxy:1"), try proxy("http:/proxy"), try proxy("http://proxy:1", "a\0b"),
             ("unixSocketPath", { $0.unixSocketPath = "" }), ("unixSocketPath", { $0.unixSocketPath = "a\0b" }),
             ("unixSocketPath", { $0.unixSocketPath = String(repeating: "a", count: 108) }),
             ("localInterface", { $0.localInterface = "" }), ("localInterface", { $0.localInterface = "lo\0x" }),
             ("maximumIdleConnections", { $0.maximumIdleConnections = -1 }),
-            ("pinnedPublicKeys", { $0.pinnedPublicKeys = ["sha256//short"] }), ("pinnedPublicKeys", { $0.pinnedPublicKeys = [""] }),
         ]
-        cases += Self.badPEM.map { text in ("authorities", { $0.authorities = .data(Data(text.utf8)) }) }
         for (option, change) in cases {
             let error = #expect(throws: OptionError.self) { try CurlTransport(change) }
             #expect(error?.kind == .invalidValue && error?.option == option, "\(error?.description ?? option)")
@@ -55,33 +39,41 @@ import Testing
         }
     }
 
-    @Test("a file that cannot be read fails when the transport is made")
-    func unreadable() throws {
-        let missing = CurlTransport.PEM.file(URL(filePath: "/nowhere/ca.pem"))
-        let changes: [(inout Options) -> Void] = [
-            { $0.authorities = missing },
-            { $0.clientCertificate = CurlTransport.ClientCertificate(certificate: missing, key: missing) },
-        ]
-        for change in changes {
-            let error = #expect(throws: OptionError.self) { try CurlTransport(change) }
-            #expect(error?.kind == .unreadableFile)
-            #expect(error?.description.contains("/nowhere/ca.pem") == true)
+    @Test("an identity needs a key in the text form, and a password if the key is encrypted")
+    func identities() throws {
+        let certificate = try TestAuthority().certificate()
+        let good = Data(try certificate.pem().utf8), key = Data(try certificate.keyPEM().utf8)
+        let encrypted = Data(try certificate.keyPEM(password: "hidden").utf8), certificates = try Certificates(pem: good)
+        _ = try ClientIdentity(certificates: certificates, key: key)
+        _ = try ClientIdentity(certificates: certificates, key: encrypted, password: "hidden")
+        let damaged = Data("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n".utf8)
+        for (key, password) in [
+            (Data(), nil), (good, nil), (damaged, nil), (key.prefix(60), nil), (encrypted, nil), (encrypted, ""), (encrypted, "hid\0den"),
+        ] as [(Data, String?)] {
+            let error = #expect(throws: CertificateError.self) {
+                try ClientIdentity(certificates: certificates, key: key, password: password)
+            }
+            #expect(error?.description.contains("private key") == true)
         }
     }
 
     @Test("options show no password, no key and no credential, and a transport shows none of its options")
     func secrets() throws {
         var options = Options()
-        options.clientCertificate = try TestAuthority().certificate().forClient(password: "hidden1")
-        let key = try #require(options.clientCertificate).key
+        let identity = try TestAuthority().certificate().forClient(password: "hidden1")
         options.proxy = .url(try url("http://hidden2:hidden3@proxy.test:1"), username: "hidden4", password: "hidden5")
         let given = options
         let transport = try CurlTransport { $0 = given }
-        guard case .data(let bytes) = key else { return }
-        for secret in (1...5).map({ "hidden\($0)" }) + [String(decoding: bytes, as: UTF8.self).prefix(100).suffix(40).description] {
+        let key = String(decoding: try #require(identity.key), as: UTF8.self)
+        let ness = Ness {
+            $0.transport = transport
+            $0.clientIdentities = ["*": identity]
+        }
+        for secret in (1...5).map({ "hidden\($0)" }) + [key.prefix(100).suffix(40).description] {
             expectHidden(secret, in: options)
             expectHidden(secret, in: transport)
-            expectHidden(secret, in: Ness { $0.transport = transport })
+            expectHidden(secret, in: identity)
+            expectHidden(secret, in: ness)
         }
         #expect("\(options)".contains("proxy.test"))
     }

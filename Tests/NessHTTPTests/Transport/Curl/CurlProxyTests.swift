@@ -29,7 +29,7 @@ import Testing
                 let given = try url(proxyURL)
                 let isInURL = given.user != nil
                 let ness = try curlNess { options in
-                    options.authorities = authority.trusted
+                    options.authorities = authority.pem
                     options.proxy = isInURL ? .url(given) : .url(given, username: "me", password: "hidden word")
                 }
                 let request = ness.httpRequest(.post, withUrl: server.url.absoluteString + "/x").set(stringBody: "body")
@@ -70,17 +70,15 @@ import Testing
         }
     }
 
-    @Test("a proxy may speak TLS, with a certificate that the transport's authorities have signed")
+    @Test("a proxy may speak TLS, with a certificate that the proxy's authorities have signed")
     func secureProxy() async throws {
         let authority = try TestAuthority(), other = try TestAuthority(name: "Nobody's")
         let proxy = try await TestServer.start(certificate: authority.certificate()) { .text("to \($0.target)") }
         try await stopping(proxy) { proxy in
             let given = try url("https://127.0.0.1:\(proxy.port)")
             for trusted in [authority, other] {
-                let ness = try curlNess { options in
-                    options.authorities = trusted.trusted
-                    options.proxy = .url(given)
-                }
+                let certificates = try trusted.certificates
+                let ness = try curlNess { $0.proxy = .url(given, authorities: certificates) }
                 let promise = ness.httpRequest(withUrl: "http://server.test/y").dataRequest()
                 if trusted === authority {
                     #expect(try await promise.value.message.text == "to http://server.test/y")
@@ -104,7 +102,7 @@ import Testing
                 let target = server.url.absoluteString + "/"
                 for (proxies, count) in [(CurlTransport.Proxy.environment, 1), (.direct, 1), (.url(proxyURL), 2)] {
                     let ness = try curlNess { options in
-                        options.authorities = authority.trusted
+                        options.authorities = authority.pem
                         options.proxy = proxies
                     }
                     _ = try await ness.httpRequest(withUrl: target).dataRequest().value
@@ -116,7 +114,7 @@ import Testing
                 OwnProcess.setProxy(try url("http://127.0.0.1:1"))
                 for (proxies, count) in [(CurlTransport.Proxy.environment, 2), (.url(proxyURL), 3)] {
                     let ness = try curlNess { options in
-                        options.authorities = authority.trusted
+                        options.authorities = authority.pem
                         options.proxy = proxies
                     }
                     _ = try await ness.httpRequest(withUrl: target).dataRequest().value
@@ -126,13 +124,13 @@ import Testing
         }
     }
 
-    @Test("authorities in the options replace the system's")
+    @Test("authorities of a host replace the system's")
     func authorities() async throws {
         try await servingSecurely({ _ in .text("ok") }) { server in
             // The system of this process trusts the server.
             _ = try await curlNess().httpRequest(withUrl: server.securely(at: "/")).dataRequest().value
             let other = try TestAuthority(name: "Another")
-            let ness = try curlNess { $0.authorities = other.trusted }
+            let ness = try curlNess { $0.authorities = other.pem }
             #expect(await ness.httpRequest(withUrl: server.securely(at: "/")).dataRequest().nessError()?.tlsFailure == .untrusted)
         }
     }

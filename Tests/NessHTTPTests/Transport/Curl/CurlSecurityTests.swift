@@ -8,7 +8,7 @@ import Testing
 
 /// The options of a `CurlTransport` that have to do with TLS, and the failures that they lead to.
 @Suite(.inTurn) struct CurlSecurityTests {
-    typealias Options = CurlTransport.Options
+    typealias Options = CurlTestOptions
 
     /// Sends a POST to a server, over a new transport.
     /// - Returns: The response's text, or the error.
@@ -50,17 +50,13 @@ import Testing
 
     // MARK: the server's certificate
 
-    @Test("a server is trusted if an authority of the options has signed its certificate, given as bytes or as a file")
+    @Test("a server is trusted if one of several authorities has signed its certificate")
     func authorities() async throws {
         let authority = try TestAuthority()
-        try await withFolder { folder in
-            let file = folder.appending(path: "ca.pem")
-            try (try TestAuthority(name: "Another").pem + authority.pem).write(to: file, atomically: true, encoding: .utf8)
-            for pem in [authority.trusted, .file(file)] {
-                let server = try await TestServer.start(certificate: authority.certificate(), Self.echo)
-                let outcome = try await Self.outcome(of: server) { $0.authorities = pem }
-                #expect(try outcome.get() == "body")
-            }
+        for trusted in [authority.pem, try TestAuthority(name: "Another").pem + authority.pem] {
+            let server = try await TestServer.start(certificate: authority.certificate(), Self.echo)
+            let outcome = try await Self.outcome(of: server) { $0.authorities = trusted }
+            #expect(try outcome.get() == "body")
         }
     }
 
@@ -77,7 +73,7 @@ import Testing
         ]
         for (certificate, failure) in cases {
             let server = try await TestServer.start(certificate: certificate, Self.never)
-            Self.expect(failure, of: try await Self.outcome(of: server) { $0.authorities = authority.trusted })
+            Self.expect(failure, of: try await Self.outcome(of: server) { $0.authorities = authority.pem })
         }
     }
 
@@ -88,7 +84,7 @@ import Testing
             let server = try await TestServer.start(certificate: authority.certificate(for: ["name.test"]), Self.echo)
             let entry = CurlTransport.HostEntry(host: host, port: server.port, addresses: ["127.0.0.1"])
             let outcome = try await Self.outcome(of: server, host: host) { options in
-                options.authorities = authority.trusted
+                options.authorities = authority.pem
                 options.hostEntries = [entry]
             }
             if isRight { #expect(try outcome.get() == "body") } else { Self.expect(.wrongHost, of: outcome) }
@@ -101,7 +97,7 @@ import Testing
         for (minimum, maximum) in [(TLSVersion.v1_2, TLSVersion.v1_2), (.v1_3, .v1_3), (.v1_2, .v1_3), (.v1_3, .v1_2)] {
             let server = try await TestServer.start(certificate: authority.certificate(), maximumTLSVersion: maximum, Self.echo)
             let outcome = try await Self.outcome(of: server) { options in
-                options.authorities = authority.trusted
+                options.authorities = authority.pem
                 options.minimumTLSVersion = minimum
             }
             if minimum == .v1_3, maximum == .v1_2 {
@@ -122,14 +118,14 @@ import Testing
         for pins in [[right], [wrong, "sha256//\(right)"], [right, wrong]] {
             let server = try await TestServer.start(certificate: certificate, Self.echo)
             let outcome = try await Self.outcome(of: server) { options in
-                options.authorities = authority.trusted
+                options.authorities = authority.pem
                 options.pinnedPublicKeys = pins
             }
             #expect(try outcome.get() == "body")
         }
         for (isTrusted, pins, failure) in [(true, [wrong], TLSFailure.pinMismatch), (false, [right], .untrusted)] {
             let server = try await TestServer.start(certificate: certificate, Self.never)
-            let trusted = isTrusted ? authority.trusted : try TestAuthority(name: "Another").trusted
+            let trusted = try (isTrusted ? authority : TestAuthority(name: "Another")).pem
             let outcome = try await Self.outcome(of: server) { options in
                 options.authorities = trusted
                 options.pinnedPublicKeys = pins
@@ -153,7 +149,7 @@ import Testing
         for password in [nil, "secret word"] {
             let certificate = try authority.certificate().forClient(password: password)
             let outcome = try await Self.outcome(of: Self.guarded(authority, upTo: version, Self.echo)) { options in
-                options.authorities = authority.trusted
+                options.authorities = authority.pem
                 options.clientCertificate = certificate
             }
             #expect(try outcome.get() == "body")
@@ -169,7 +165,7 @@ import Testing
         ]
         for certificate in certificates {
             let outcome = try await Self.outcome(of: Self.guarded(authority, upTo: .v1_3, Self.never)) { options in
-                options.authorities = authority.trusted
+                options.authorities = authority.pem
                 options.clientCertificate = certificate
             }
             // With TLS 1.3 the client learns of the rejection when its request is on the way already.
@@ -183,7 +179,7 @@ import Testing
         let foreign = try TestAuthority(name: "Nobody's").certificate().forClient()
         for (certificate, failure) in [(nil, TLSFailure.protocolMismatch), (foreign, .clientCertificate)] {
             let outcome = try await Self.outcome(of: Self.guarded(authority, upTo: .v1_2, Self.never)) { options in
-                options.authorities = authority.trusted
+                options.authorities = authority.pem
                 options.clientCertificate = certificate
             }
             Self.expect(failure, of: outcome)
@@ -194,11 +190,10 @@ import Testing
     func unusable() async throws {
         let authority = try TestAuthority()
         let certificate = try authority.certificate()
-        var foreign = try certificate.forClient()
-        foreign.key = try authority.certificate().forClient().key
+        let foreign = try certificate.forClient(keyOf: authority.certificate())
         for given in [try certificate.forClient(password: "right", given: "hidden"), foreign] {
             let outcome = try await Self.outcome(of: Self.guarded(authority, Self.never)) { options in
-                options.authorities = authority.trusted
+                options.authorities = authority.pem
                 options.clientCertificate = given
             }
             Self.expect(.clientCertificate, of: outcome)
@@ -219,7 +214,7 @@ import Testing
             let server = try await TestServer.start(certificate: authority.certificate()) { _ in
                 .script((start.isEmpty ? [] : [.send(start)]) + [.sendUnencrypted(record), .stall])
             }
-            let outcome = try await Self.outcome(of: server) { $0.authorities = authority.trusted }
+            let outcome = try await Self.outcome(of: server) { $0.authorities = authority.pem }
             guard case .failure(let error) = outcome else {
                 Issue.record("a response came")
                 continue
@@ -243,7 +238,7 @@ import Testing
             // libcurl may not open a connection for its own repetition. The second one is the transport's.
             let door = try await TestServer.start(script: { $0.number < 2 ? [.tunnel(toPort: server.port)] : end })
             let error = try await stopping(door) { door in
-                let ness = try curlNess { $0.authorities = authority.trusted }
+                let ness = try curlNess { $0.authorities = authority.pem }
                 _ = try await ness.httpRequest(withUrl: "https://127.0.0.1:\(door.port)/warm").dataRequest().value
                 let error = await ness.httpRequest(withUrl: "https://127.0.0.1:\(door.port)/").dataRequest().nessError()
                 await ness.shutdown(within: .zero)

@@ -17,34 +17,37 @@ import Testing
         let key: String
         static let wrongKey = Data(repeating: 1, count: 32).base64EncodedString()
 
-        init(_ server: TestServer, _ authority: TestAuthority, _ certificate: TestCertificate, pins: [String] = []) throws {
+        init(_ server: TestServer, _ authority: TestAuthority, _ certificate: TestCertificate) throws {
             (self.authority, self.certificate) = (authority, certificate)
             transport = try CurlTransport {
                 $0.proxy = .direct
-                $0.authorities = authority.trusted
                 $0.hostEntries = ["pinned.test", "free.test"].map { .init(host: $0, port: server.port, addresses: ["127.0.0.1"]) }
-                $0.pinnedPublicKeys = pins
             }
             url = "https://pinned.test:\(server.port)/"
             key = try certificate.publicKeyHash()
         }
 
-        func ness(_ keys: [String]?, over other: CurlTransport? = nil) -> Ness {
-            Ness {
+        /// Makes a manager that trusts the authority, and for one of the hosts only the keys.
+        func ness(_ keys: [String]?, over other: CurlTransport? = nil) throws -> Ness {
+            let trusted = try authority.certificates
+            return Ness {
                 $0.transport = other ?? transport
-                if let keys { $0.serverTrust = .pinned(["pinned.test": .publicKeys(keys)]) }
+                $0.serverTrust = .pinned([
+                    "pinned.test": keys.map { .publicKeys($0, signedBy: trusted) } ?? .authorities(trusted),
+                    "free.test": .authorities(trusted),
+                ])
             }
         }
     }
 
     private static func withHost(
-        pins: (String) -> [String] = { _ in [] }, _ handler: @escaping TestServer.Handler, _ body: (Host, TestServer) async throws -> Void
+        _ handler: @escaping TestServer.Handler, _ body: (Host, TestServer) async throws -> Void
     ) async throws {
         let authority = try TestAuthority()
         let certificate = try authority.certificate(for: ["pinned.test", "free.test"])
         let server = try await TestServer.start(certificate: certificate, handler)
         try await stopping(server) { server in
-            let host = try Host(server, authority, certificate, pins: pins(try certificate.publicKeyHash()))
+            let host = try Host(server, authority, certificate)
             try await body(host, server)
             await host.transport.shutdown()
         }
@@ -65,7 +68,7 @@ import Testing
     func keys() async throws {
         try await Self.withHost({ _ in .text("body") }) { host, server in
             try await Self.expectBody(host.ness([Host.wrongKey, "sha256//\(host.key)"]).get(host.url))
-            await Self.expectMismatch(host.ness([Host.wrongKey]).post(host.url).set(stringBody: "secret"))
+            try await Self.expectMismatch(host.ness([Host.wrongKey]).post(host.url).set(stringBody: "secret"))
             #expect(server.requests.count == 1)
         }
     }
@@ -74,7 +77,7 @@ import Testing
     func sharedTransport() async throws {
         try await Self.withHost({ _ in .text("body") }) { host, server in
             try await Self.expectBody(host.ness(nil).get(host.url))
-            await Self.expectMismatch(host.ness([Host.wrongKey]).get(host.url))
+            try await Self.expectMismatch(host.ness([Host.wrongKey]).get(host.url))
             try await Self.expectBody(host.ness([host.key]).get(host.url))
             #expect(server.requests.count == 2)
         }
@@ -90,23 +93,12 @@ import Testing
         try await Self.withHost(handler) { host, server in
             let free = host.url.replacing("pinned", with: "free")
             try await Self.expectBody(host.ness([host.key]).get(free))
-            await Self.expectMismatch(host.ness([Host.wrongKey]).get(free))
+            try await Self.expectMismatch(host.ness([Host.wrongKey]).get(free))
             #expect(server.requests.count == 3)
         }
     }
 
-    @Test("the keys of the transport's options count as well")
-    func both() async throws {
-        try await Self.withHost(pins: { [$0] }, { _ in .text("body") }) { host, _ in
-            try await Self.expectBody(host.ness([Host.wrongKey, host.key]).get(host.url))
-            await Self.expectMismatch(host.ness([Host.wrongKey]).get(host.url))
-        }
-        try await Self.withHost(pins: { _ in [Host.wrongKey] }, { _ in .text("body") }) { host, _ in
-            await Self.expectMismatch(host.ness([host.key]).get(host.url))
-        }
-    }
-
-    @Test("a host's authorities count in place of the system's and of the transport's")
+    @Test("a host's authorities count in place of the system's, with keys and without")
     func authorities() async throws {
         try await Self.withHost({ _ in .text("body") }) { host, server in
             let own = try Certificates(pem: Data(host.authority.pem.utf8))
@@ -121,7 +113,15 @@ import Testing
             // The connection that is open now was made for other authorities.
             let error = await #expect(throws: NessError.self) { try await ness(foreign).get(host.url).response() }
             #expect(error?.kind == .tls && error?.tlsFailure == .untrusted)
-            try await Self.expectBody(ness(foreign).get(host.url.replacing("pinned", with: "free")))
+            for (authorities, failure) in [(own, nil), (foreign, TLSFailure.untrusted)] as [(Certificates, TLSFailure?)] {
+                let both = Ness {
+                    $0.transport = host.transport
+                    $0.serverTrust = .pinned(["pinned.test": .publicKeys([host.key], signedBy: authorities)])
+                }
+                let promise = both.get(host.url).dataRequest()
+                _ = await promise.settled
+                #expect((promise.error as? NessError)?.tlsFailure == failure && (promise.error == nil) == (failure == nil))
+            }
 
             // A transport that trusts the system's authorities, which do not include the test's.
             let plain = try CurlTransport {
@@ -129,7 +129,8 @@ import Testing
                 $0.hostEntries = [.init(host: "pinned.test", port: server.port, addresses: ["127.0.0.1"])]
             }
             try await Self.expectBody(ness(own, over: plain).get(host.url))
-            await #expect(throws: NessError.self) { try await host.ness(nil, over: plain).get(host.url).response() }
+            let untrusting = Ness { $0.transport = plain }
+            await #expect(throws: NessError.self) { try await untrusting.get(host.url).response() }
             await plain.shutdown()
             #expect(server.requests.count == 3)
         }
@@ -144,11 +145,12 @@ import Testing
             .text("body")
         }
         try await stopping(server) { server in
-            let host = try Host(server, authority, certificate)
+            let host = try Host(server, authority, certificate), trusted = try authority.certificates
             func ness(_ identity: ClientIdentity, over transport: CurlTransport = host.transport) -> Ness {
                 Ness {
                     $0.transport = transport
                     $0.clientIdentities = ["pinned.test": identity]
+                    $0.serverTrust = .pinned(["*": .authorities(trusted)])
                 }
             }
             let identity = try authority.certificate().identity(password: "secret word")
@@ -163,7 +165,7 @@ import Testing
             #expect(bare?.kind == .tls || bare?.kind == .connectionLost)
 
             // Over connections of its own: libcurl compares the certificate before it uses one again, not its password.
-            let wrong = ClientIdentity(pkcs12: identity.pkcs12, password: "hidden")
+            let wrong = ClientIdentity(pkcs12: identity.certificates, password: "hidden")
             let fresh = try Host(server, authority, certificate).transport
             let error = await #expect(throws: NessError.self) { try await ness(wrong, over: fresh).get(host.url).response() }
             await fresh.shutdown()

@@ -6,18 +6,47 @@ import Testing
 
 @testable import NessHTTP
 
+/// The options of a transport, and the certificates of every host.
+@dynamicMemberLookup struct CurlTestOptions {
+    var transport = CurlTransport.Options()
+    /// The certificates of the authorities, in the text form.
+    var authorities: String?
+    var pinnedPublicKeys: [String] = []
+    var clientCertificate: ClientIdentity?
+
+    init() {
+        // A proxy of the machine would be in the way.
+        transport.proxy = .direct
+    }
+
+    subscript<Value>(dynamicMember path: WritableKeyPath<CurlTransport.Options, Value>) -> Value {
+        get { transport[keyPath: path] }
+        set { transport[keyPath: path] = newValue }
+    }
+
+    /// The rule for every host.
+    var serverTrust: ServerTrust {
+        get throws {
+            let authorities = try authorities.map { try Certificates(pem: Data($0.utf8)) }
+            if !pinnedPublicKeys.isEmpty { return .pinned(["*": .publicKeys(pinnedPublicKeys, signedBy: authorities)]) }
+            return authorities.map { .pinned(["*": .authorities($0)]) } ?? .system
+        }
+    }
+}
+
 /// Makes a manager over libcurl, whatever engine the test run names.
 func curlNess(
-    _ options: (inout CurlTransport.Options) -> Void = { _ in }, observers: [any RequestObserver] = [],
+    _ options: (inout CurlTestOptions) -> Void = { _ in }, observers: [any RequestObserver] = [],
     configure: (inout Ness.Configuration) -> Void = { _ in }
 ) throws -> Ness {
-    let transport = try CurlTransport { settings in
-        // A proxy of the machine would be in the way.
-        settings.proxy = .direct
-        options(&settings)
-    }
+    var settings = CurlTestOptions()
+    options(&settings)
+    let given = settings.transport
+    let transport = try CurlTransport { $0 = given }, trust = try settings.serverTrust
     return Ness { configuration in
         configuration.transport = transport
+        configuration.serverTrust = trust
+        configuration.clientIdentities = settings.clientCertificate.map { ["*": $0] } ?? [:]
         configuration.observers = observers
         configure(&configuration)
     }
@@ -55,18 +84,20 @@ extension Trait where Self == LibcurlFault {
 }
 
 extension TestAuthority {
-    /// The authority's certificate, for a transport's options.
-    var trusted: CurlTransport.PEM { .data(Data(pem.utf8)) }
+    /// The authority's certificate.
+    var certificates: Certificates { get throws { try Certificates(pem: Data(pem.utf8)) } }
 }
 
 extension TestCertificate {
-    /// The certificate with its key, for a transport's options.
+    /// The certificate with a key, in the text form.
     /// - Parameters:
     ///   - password: The password that encrypts the key; `nil` for a plain key.
-    ///   - given: The password in the options; `nil` for the right one.
-    func forClient(password: String? = nil, given: String? = nil) throws -> CurlTransport.ClientCertificate {
-        CurlTransport.ClientCertificate(
-            certificate: .data(Data(try pem().utf8)), key: .data(Data(try keyPEM(password: password).utf8)), password: given ?? password)
+    ///   - given: The password that the identity gets; `nil` for the right one.
+    ///   - other: The certificate whose key the identity gets; `nil` for this one's.
+    func forClient(password: String? = nil, given: String? = nil, keyOf other: TestCertificate? = nil) throws -> ClientIdentity {
+        try ClientIdentity(
+            certificates: Certificates(pem: Data(pem().utf8)), key: Data((other ?? self).keyPEM(password: password).utf8),
+            password: given ?? password)
     }
 }
 #endif

@@ -50,7 +50,7 @@ final class HTTP2Server: Sendable {
     func ness(
         observers: [any RequestObserver] = [], configure: (inout Ness.Configuration) -> Void = { _ in }
     ) throws -> Ness {
-        try curlNess({ $0.authorities = authority.trusted }, observers: observers, configure: configure)
+        try curlNess({ $0.authorities = authority.pem }, observers: observers, configure: configure)
     }
 
     /// Ends the server.

@@ -14,13 +14,13 @@ import Testing
     /// Starts nginx before a server, and ends it in every case.
     private static func served(
         _ handler: @escaping TestServer.Handler = { .data($0.body) },
-        _ body: (_ nginx: Nginx, _ options: @Sendable (inout CurlTransport.Options) -> Void) async throws -> Void
+        _ body: (_ nginx: Nginx, _ options: @Sendable (inout CurlTestOptions) -> Void) async throws -> Void
     ) async throws {
         try await serving(handler) { server in
             let authority = try TestAuthority()
             let nginx = try await Nginx.start(certificate: authority.certificate(), forwardingTo: server.port)
             defer { nginx.stop() }
-            let (path, trusted) = (nginx.socketPath, authority.trusted)
+            let (path, trusted) = (nginx.socketPath, authority.pem)
             try await body(nginx) { options in
                 options.unixSocketPath = path
                 options.authorities = trusted

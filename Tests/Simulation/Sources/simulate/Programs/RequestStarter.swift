@@ -109,7 +109,7 @@ struct RequestStarter: Sendable {
         let task = Task { [self] in
             var seen: [String] = []
             do {
-                for try await event in builder.set(deadline: .seconds(100)).serverSentEvents() {
+                for try await event in builder.set(deadline: .seconds(100)).reconnectingEvents() {
                     seen.append(event.data)
                     if seen.count == 3 { break }
                 }

@@ -209,7 +209,7 @@ enum TransferPrograms {
                 $0.defaultHeaders = ["X-Token": "old"]
             }
             var count = 0
-            for try await _ in ness.httpRequest(withUrl: "x").serverSentEvents() {
+            for try await _ in ness.httpRequest(withUrl: "x").reconnectingEvents() {
                 ness.environment = ServerEnvironment(baseURL: URL(string: "https://b.test/"), defaultHeaders: ["X-Token": "new"])
                 count += 1
                 if count == 3 { break }
