@@ -141,7 +141,7 @@ import Testing
         rig.mock.on(.get, "/x", replies: [.status(200)])
         rig.mock.on(.get, "/y", replies: [.status(200)])
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
-        await recorder.log.wait(for: 18)
+        await recorder.log.wait(for: 16)
         let whole = ObserverTests.answered(200) + ["success 200"] + ObserverTests.ended
         #expect(recorder.events.sorted() == (whole + whole).sorted())
         ness.withLock { $0 = nil }

@@ -173,7 +173,7 @@ import Testing
         #expect(recorder.events == Self.sent + Self.sent)
         goOn.open()
         _ = try await (first.value, second.value)
-        await recorder.log.wait(for: 18)
+        await recorder.log.wait(for: 16)
         #expect(rig.mock.requests.count == 1)
         let whole = Self.answered(200) + ["success 200"] + Self.ended
         #expect(recorder.events.sorted() == (whole + whole).sorted())
@@ -254,8 +254,8 @@ import Testing
         let promise = rig.ness.request(Watched(places: places))
         _ = try await promise.then(on: .main) { _ in handlers.add(isOnMainQueue()) }.then { handlers.add(isOnMainQueue()) }.value
         #expect(handlers.entries == [true, false])
-        await places.wait(for: 11)
-        #expect(places.entries == Array(repeating: false, count: 11))
+        await places.wait(for: 10)
+        #expect(places.entries == Array(repeating: false, count: 10))
     }
 
     private enum Trace { @TaskLocal static var id = "none" }
