@@ -15,9 +15,12 @@ struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
     }
 
     /// Returns the value for the host of a URL; `nil` if there is none.
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - isNamed: True to leave out the value for all hosts.
     /// - Throws: `InvalidRequest` if there are values, and the host has letters outside of ASCII that percent-encoding hid, which no rule
     ///   can name.
-    func value(for url: URL) throws -> Value? {
+    func value(for url: URL, isNamed: Bool = false) throws -> Value? {
         guard !values.isEmpty, let host = HostName.normal(url.host ?? "") else { return nil }
         guard host.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw InvalidRequest("the host is not in ASCII") }
         // Each label of a host is a look-up. No name is longer (RFC 1035, 2.3.4).
@@ -28,7 +31,7 @@ struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
             rest = rest[rest.index(after: dot)...]
             if let value = values["*.\(rest)"] { return value }
         }
-        return values["*"]
+        return isNamed ? nil : values["*"]
     }
 }
 

@@ -22,7 +22,7 @@ import Foundation
 ///
 /// A request fails with `NessError.invalidRequest`, or after a redirect with `NessError.redirect`, before a connection is
 /// opened, in these cases:
-/// - It goes over http to a host with a rule of public keys.
+/// - It goes over http to a host with a rule of public keys or, unless the rule is that of `*`, of authorities.
 /// - There are rules, and its host hides letters outside of ASCII in percent-encoding, which no rule can name.
 /// - It goes to a pinned host, and the transport cannot check the rule (`Transport.tlsCapabilities`).
 /// - An entry's host is not valid or is listed twice, its list of keys is empty, or a key is not a SHA-256 hash in Base64. Then every
@@ -45,8 +45,8 @@ public struct ServerTrust: Sendable, Hashable {
         ///     openssl dgst -sha256 -binary | base64
         /// ```
         case publicKeys([String], signedBy: Certificates? = nil)
-        /// The certificate must be signed by one of these authorities, in place of the system's. Requests over http have no certificate:
-        /// the rule does not concern them.
+        /// The certificate must be signed by one of these authorities, in place of the system's. For `*`, the rule does not
+        /// concern requests over http, which have no certificate.
         case authorities(Certificates)
     }
 
@@ -93,8 +93,12 @@ public struct ServerTrust: Sendable, Hashable {
         case .publicKeys(let keys, let authorities):
             (demands.publicKeys, demands.authorities) = (keys, authorities)
             guard isSecure else { throw InvalidRequest("the host is pinned, which requires https") }
-        // Like the system's authorities, these say nothing about requests over http.
-        case .authorities(let certificates): if isSecure { demands.authorities = certificates }
+        case .authorities(let certificates):
+            if isSecure {
+                demands.authorities = certificates
+            } else if try rules?.value(for: url, isNamed: true) != nil {
+                throw InvalidRequest("the host has authorities of its own, which requires https")
+            }
         }
     }
 }

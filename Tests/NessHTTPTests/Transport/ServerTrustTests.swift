@@ -139,12 +139,21 @@ struct ServerTrustTests {
             $0.serverTrust = .pinned(["a.test": .authorities(certificates)])
             $0.clientIdentities = ["*.test": identity]
         }
-        for url in ["https://a.test/", "https://b.test/", "http://b.test/", "https://c.example/", "http://a.test/"] {
+        for url in ["https://a.test/", "https://b.test/", "http://b.test/", "https://c.example/"] {
             // An identity that the application sets for one request would follow it to another host.
             _ = try await ness.get(url).set(option: ShownIdentity.self, to: ClientIdentity(pkcs12: Data(), password: "")).response()
         }
-        #expect(mock.requests.map(\.demands.authorities) == [certificates, nil, nil, nil, nil])
-        #expect(mock.requests.map(\.demands.identity) == [identity, identity, nil, nil, nil])
+        #expect(mock.requests.map(\.demands.authorities) == [certificates, nil, nil, nil])
+        #expect(mock.requests.map(\.demands.identity) == [identity, identity, nil, nil])
+        let overHTTP = await #expect(throws: NessError.self) { try await ness.get("http://a.test/").response() }
+        #expect(overHTTP?.kind == .invalidRequest)
+        // The authorities of all hosts do not forbid http.
+        let others = Ness {
+            $0.transport = mock
+            $0.serverTrust = .pinned(["*": .authorities(certificates), "b.test": .system])
+        }
+        for url in ["http://a.test/", "https://a.test/", "http://b.test/"] { _ = try await others.get(url).response() }
+        #expect(mock.requests.suffix(3).map(\.demands.authorities) == [nil, certificates, nil])
     }
 
     @Test("a transport that shows no identities, and a mistake in the hosts of identities, fail the request before it is sent")

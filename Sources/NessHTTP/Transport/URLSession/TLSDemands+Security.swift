@@ -22,7 +22,7 @@ extension ClientIdentity {
         var options: [String: Any] = [kSecImportExportPassphrase as String: password]
         // Before, the system adds the identity to the default keychain of a Mac.
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) { options[kSecImportToMemoryOnly as String] = true }
-        let status = SecPKCS12Import(pkcs12 as CFData, options as CFDictionary, &items)
+        let status = SecPKCS12Import(certificates as CFData, options as CFDictionary, &items)
         // The comparison of type numbers makes the forced cast below safe. A conditional cast to a type of Core Foundation checks nothing.
         guard status == errSecSuccess, let first = (items as? [[String: Any]])?.first, let found = first[kSecImportItemIdentity as String],
             CFGetTypeID(found as CFTypeRef) == SecIdentityGetTypeID()
