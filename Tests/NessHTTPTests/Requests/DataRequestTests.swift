@@ -98,42 +98,6 @@ import Testing
         }
     }
 
-    @Test("default headers are added, and the request's own win")
-    func defaultHeaders() async throws {
-        try await withServer(configure: { $0.defaultHeaders = ["Accept-Language": "en", "X-A": "default", "X-B": "1"] }) { server, ness in
-            _ = try await ness.httpRequest(withUrl: "x").set(headers: ["x-a": "own"]).dataRequest().value
-            let headers = try #require(server.requests.first?.headers)
-            #expect(headers.values(for: "accept-language") == ["en"])
-            #expect(headers.values(for: "X-A") == ["own"])
-            #expect(headers.values(for: "X-B") == ["1"])
-        }
-    }
-
-    @Test("a default header with several values keeps each once")
-    func severalDefaultValues() async throws {
-        try await withServer(configure: { $0.defaultHeaders = ["X-D": "1", "x-d": "2"] }) { server, ness in
-            _ = try await ness.httpRequest(withUrl: "x").dataRequest().value
-            #expect(server.requests.first?.headers.members(of: "X-D") == ["1", "2"])
-        }
-    }
-
-    @Test("a request ends even when its manager is released")
-    func releasedManager() async throws {
-        let received = TestGate(), go = TestGate()
-        let server = try await TestServer.start { _ in
-            received.open()
-            await go.wait()
-            return .text("late")
-        }
-        var ness: Ness? = Ness()
-        let promise = try #require(ness).httpRequest(withUrl: server.url).dataRequest()
-        ness = nil
-        await received.wait()
-        go.open()
-        #expect(try await promise.value.message.text == "late")
-        await server.stop()
-    }
-
     @Test("200 concurrent requests each get their own response")
     func concurrent() async throws {
         try await withServer({ .text($0.target) }) { server, ness in
@@ -144,31 +108,6 @@ import Testing
             }
             #expect(server.requestCount == 200)
             #expect(Set(server.requests.map(\.target)).count == 200)
-        }
-    }
-
-    @Test("wait blocks a thread until the response is there")
-    func wait() async throws {
-        try await withServer { _, ness in
-            let promise = ness.httpRequest(withUrl: "x").dataRequest()
-            let text = try await onThread { Result { try promise.wait(timeout: .seconds(500)).message.text } }.get()
-            #expect(text == "ok")
-        }
-    }
-
-    @Test("wait returns at its timeout, and the request continues")
-    func waitTimesOut() async throws {
-        let go = TestGate()
-        try await withServer({ _ in
-            await go.wait()
-            return .text("late")
-        }) { _, ness in
-            let promise = ness.httpRequest(withUrl: "x").dataRequest()
-            let outcome = await onThread { Result { _ = try promise.wait(timeout: .milliseconds(1)) } }
-            #expect(throws: PromiseError.timedOut) { try outcome.get() }
-            go.open()
-            let text = try await promise.value.message.text
-            #expect(text == "late")
         }
     }
 

@@ -34,32 +34,6 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { $0.headers["Authorization"] == "Bearer t" })
     }
 
-    @Test("a request's loader may return a response, send several requests, and throw")
-    func freedom() async throws {
-        struct Answer: HTTPLoader {
-            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-                HTTPResponse(statusCode: 201, request: request)
-            }
-        }
-        struct Twice: HTTPLoader {
-            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-                _ = try await next(HTTPRequest(.post, url: request.url))
-                return try await next(request)
-            }
-        }
-        struct Failing: HTTPLoader {
-            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse { throw Rejected() }
-        }
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let request = rig.ness.httpRequest(withUrl: "x")
-        #expect(try await request.add(loaders: [Answer()]).dataRequest().value.message.statusCode == 201)
-        #expect(rig.mock.requests.isEmpty)
-        #expect(try await request.add(loaders: [Twice(), Self.mark("1")]).dataRequest().value.message.statusCode == 200)
-        #expect(rig.mock.requests.map(\.method) == [.post, .get])
-        #expect(rig.mock.requests.map { $0.headers["X-Order"] } == ["1", "1"])
-        await #expect(throws: Rejected()) { _ = try await request.add(loaders: [Failing()]).dataRequest().value }
-    }
-
     @Test("a request's observers see its events after the manager's, and those of no other request")
     func observers() async throws {
         let log = Log<String>()

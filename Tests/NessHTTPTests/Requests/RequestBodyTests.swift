@@ -56,13 +56,6 @@ import Testing
         #expect(utf16.body == Data([0xFC, 0]))
     }
 
-    @Test(
-        "text that is not UTF-8 declares its character set")
-    func charset() async throws {
-        let latin = try await sent { $0.set(stringBody: "grün", encoding: .isoLatin1) }
-        #expect(latin.headers["Content-Type"]?.lowercased() == "text/plain; charset=iso-8859-1")
-    }
-
     @Test("JSON literals arrive")
     func jsonLiteral() async throws {
         let object = try await sent { $0.set(jsonBody: ["name": "Fluffles", "tags": ["a", 1, true, nil], "id": 9_007_199_254_740_993]) }
@@ -173,44 +166,6 @@ import Testing
         #expect(request.bodyText == "good")
     }
 
-    @Test("an explicit Content-Type wins over the body's; a Content-Length cannot be set")
-    func contentFields() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let post = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: [1])
-        _ = try await post.set(headers: ["content-type": "application/vnd.cats+json"]).dataRequest().value
-        #expect(rig.mock.received.map { $0.headers.values(for: "Content-Type") } == [["application/vnd.cats+json"]])
-        #expect(await post.set(headers: ["Content-Length": "3"]).dataRequest().nessError()?.kind == .invalidRequest)
-        #expect(rig.mock.requests.count == 1)
-    }
-
-    @Test("a body is a form, bytes with a type, an encoded value or JSON; a GET has none")
-    func bodies() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let bodies: [HTTPBody] = [
-            .form(["a": "1"]), HTTPBody(Data("<a/>".utf8), headers: ["Content-Type": "text/xml"]),
-            try .json(encoding: User(id: 1, name: "a")),
-            try .json(["k": nil]),
-        ]
-        for body in bodies { _ = try await rig.ness.httpRequest(.patch, withUrl: "x").set(body: body).dataRequest().value }
-        #expect(rig.mock.received.map(\.bodyText) == ["a=1", "<a/>", #"{"id":1,"name":"a"}"#, #"{"k":null}"#])
-        let types = ["application/x-www-form-urlencoded", "text/xml", "application/json", "application/json"]
-        #expect(rig.mock.received.map { $0.headers["Content-Type"] } == types)
-        for body in bodies {
-            #expect(await rig.ness.httpRequest(withUrl: "x").set(body: body).dataRequest().nessError()?.kind == .invalidRequest)
-        }
-        // The request fails with the encoder's error as its cause.
-        let error = await rig.ness.httpRequest(.post, withUrl: "x").set(jsonEncodable: [Double.nan]).dataRequest().nessError()
-        #expect(error?.kind == .invalidRequest && error?.underlying is EncodingError)
-        #expect(rig.mock.requests.count == bodies.count)
-    }
-
-    @Test("the declared content type is the one that is sent") func contentType() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let body = HTTPBody(Data("a".utf8), headers: ["Content-Type": "text/x-own"])
-        _ = try await rig.ness.httpRequest(.post, withUrl: "x").set(body: body).dataRequest().value
-        #expect(rig.mock.received.first?.headers["content-type"] == "text/x-own")
-    }
-
     @Test("bytes and strings are sent with the media type that the caller names, and a Content-Type of the request still wins")
     func namedType() async throws {
         let png = try await sent { $0.set(body: Data([0x89, 0x50]), contentType: "image/png") }
@@ -223,26 +178,6 @@ import Testing
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let error = await rig.ness.post("x").set(body: "a", contentType: "text/a\r\nX-B: 1").dataRequest().nessError()
         #expect(error?.kind == .invalidRequest && rig.mock.requests.isEmpty)
-    }
-
-    @Test("a value that JSON cannot represent is a typed error") func notANumber() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let promise = rig.ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["a": .number(.nan)]).dataRequest()
-        #expect(await promise.nessError()?.kind == .invalidRequest)
-    }
-
-    @Test("raw bytes arrive byte for byte, and the last body that was set is sent")
-    func rawBytes() async throws {
-        let bytes = Data((0..<1000).map { UInt8(truncatingIfNeeded: $0) })
-        try await withServer { server, ness in
-            let builder = ness.httpRequest(.post, withUrl: "x")
-            _ = try await builder.set(body: bytes).dataRequest().value
-            _ = try await builder.set(jsonBody: ["a": 1]).set(body: bytes).dataRequest().value
-            _ = try await builder.set(body: bytes).set(jsonBody: ["a": 1]).dataRequest().value
-            #expect(server.requests.map(\.body) == [bytes, bytes, Data(#"{"a":1}"#.utf8)])
-            let types = server.requests.map { $0.headers["Content-Type"] }
-            #expect(types == ["application/octet-stream", "application/octet-stream", "application/json"])
-        }
     }
 
     @Test("a body that cannot be encoded fails before any connection is opened")

@@ -6,10 +6,6 @@ import Testing
 
 /// Responses as a caller sees them.
 @Suite(.inTurn) struct ResponseTests {
-    private struct UserDecoder: ResponseDecoder {
-        func decode(from data: Data) throws -> User { try JSONDecoder().decode(User.self, from: data) }
-    }
-
     @Test("any status is a result if there is no validator")
     func everyStatus() async throws {
         let statuses = [200, 300, 400, 500].flatMap { $0..<($0 + 25) }
@@ -46,48 +42,6 @@ import Testing
         }
     }
 
-    @Test("a 401 with a Basic challenge is a result with its body")
-    func challenge() async throws {
-        let headers: HTTPHeaders = ["WWW-Authenticate": "Basic realm=\"x\""]
-        try await withServer({ _ in .text("who are you?", status: 401, headers: headers) }) { server, ness in
-            for authorization: HTTPHeaders in [[:], ["Authorization": "Basic dTpw"]] {
-                let message = try await ness.httpRequest(withUrl: "x").set(headers: authorization).dataRequest().value.message
-                #expect(message.statusCode == 401)
-                #expect(message.text == "who are you?")
-            }
-            #expect(server.requestCount == 2)
-        }
-    }
-
-    @Test("the transport follows no redirect", arguments: redirects)
-    func redirect(status: Int) async throws {
-        try await withServer({ _ in .text("moved", status: status, headers: ["Location": "/elsewhere"]) }) { server, _ in
-            let events = Log<String>()
-            let transport = URLSessionTransport()
-            let request = HTTPRequest(url: server.url.appending(path: "start"))
-            try await transport.send(request) { event in
-                switch event {
-                case .sent, .connection, .interim, .trailers: break
-                case .head(let status, let headers): events.add("\(status) \(headers["Location"] ?? "")")
-                case .body(let data): events.add(String(decoding: data, as: UTF8.self))
-                }
-            }
-            #expect(events.entries.first == "\(status) /elsewhere")
-            #expect(server.requests.map(\.target) == ["/start"])
-        }
-    }
-
-    @Test("the chunks of a body are joined")
-    func chunked() async throws {
-        try await withServer({ _ in .chunked(["Hello", ", ", "world"].map { Data($0.utf8) }) }) { _, ness in
-            let promise = ness.httpRequest(withUrl: "x").dataRequest()
-            let text = try await promise.value.message.text
-            #expect(text == "Hello, world")
-            #expect(promise.progress.completedBytes == 12)
-            #expect(promise.progress.totalBytes == 12)
-        }
-    }
-
     @Test("a requested compressed body is decoded, and its total is not taken from Content-Length")
     func gzip() async throws {
         let server = try await TestServer.start(try #require(Misbehavior.named("gzip")))
@@ -98,32 +52,12 @@ import Testing
         await server.stop()
     }
 
-    @Test("an empty body is empty", arguments: [200, 204, 304, 404])
-    func empty(status: Int) async throws {
-        try await withServer({ _ in .status(status) }) { _, ness in
-            let result = try await ness.httpRequest(withUrl: "x").dataRequest().value
-            #expect(result.message.statusCode == status)
-            #expect(result.responseData.isEmpty)
-        }
-    }
-
     @Test("a response to HEAD has the length of what GET would give, and no body")
     func head() async throws {
         try await withServer({ _ in .text("0123456789") }) { _, ness in
             let message = try await ness.httpRequest(.head, withUrl: "x").dataRequest().value.message
             #expect(message.headers["content-length"] == "10")
             #expect(message.body.isEmpty)
-        }
-    }
-
-    @Test("a megabyte arrives byte for byte")
-    func large() async throws {
-        let body = Data((0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) })
-        try await withServer({ _ in .data(body) }) { _, ness in
-            let promise = ness.httpRequest(withUrl: "x").dataRequest()
-            let data = try await promise.value.responseData
-            #expect(data == body)
-            #expect(promise.progress == TransferProgress(completedBytes: 1 << 20, totalBytes: 1 << 20))
         }
     }
 
@@ -137,15 +71,6 @@ import Testing
             #expect(headers["etag"] == "\"1\"")
             #expect(headers["X-Lower"] == "a")
             #expect(headers.values(for: "Set-Cookie").sorted() == ["a=1; Expires=Wed, 21 Oct 2026 07:28:00 GMT", "b=2"])
-        }
-    }
-
-    @Test("text is read in the response's character set")
-    func charset() async throws {
-        let latin = Data([0x67, 0x72, 0xFC, 0x6E])
-        try await withServer({ _ in .data(latin, contentType: "text/plain; charset=ISO-8859-1") }) { _, ness in
-            let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
-            #expect(text == "grün")
         }
     }
 
@@ -182,37 +107,27 @@ import Testing
         }
     }
 
-    @Test("a decoder parses a response, or its error describes both")
-    func parseBody() async throws {
-        try await withServer({ $0.path == "/good" ? .json(User(id: 1, name: "a")) : .text("{}") }) { _, ness in
-            let good = try await ness.httpRequest(withUrl: "good").dataRequest().value.message
-            #expect(try good.parseBody(using: UserDecoder()) == User(id: 1, name: "a"))
-            #expect(try good.parseJSONBody(User.self) == User(id: 1, name: "a"))
-            #expect(try good.parseJSONBody(JSONValue.self) == ["id": 1, "name": "a"])
-
-            let bad = try await ness.httpRequest(withUrl: "bad").dataRequest().value.message
-            let error = #expect(throws: NessError.self) { try bad.parseBody(using: UserDecoder()) }
-            #expect(error?.kind == .decoding)
-            #expect(error?.response?.text == "{}")
-            #expect(error?.context.underlying is DecodingError)
-            #expect(error?.context.reason.contains("id") == true)
-        }
-    }
-
-    @Test(
-        "a truncated body is a failure, even though a response arrived",
-        .toBeDecidedOnAMac("whether the head is known if a body without a Content-Type breaks off"))
-    func aCutBody() async throws {
-        let half = Data(count: 500)
-        try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"), .sendData(half), .close]) }) {
-            _, ness in
-            #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .truncated)
-        }
-    }
-
     @Test("undecodable text is not an empty string") func undecodableText() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.data(Data([0x61, 0xFF]), contentType: "text/plain")])
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "a\u{FFFD}")
+    }
+
+    @Test("the transport follows no redirect", arguments: redirects)
+    func redirect(status: Int) async throws {
+        try await withServer({ _ in .text("moved", status: status, headers: ["Location": "/elsewhere"]) }) { server, _ in
+            let events = Log<String>()
+            let transport = URLSessionTransport()
+            let request = HTTPRequest(url: server.url.appending(path: "start"))
+            try await transport.send(request) { event in
+                switch event {
+                case .sent, .connection, .interim, .trailers: break
+                case .head(let status, let headers): events.add("\(status) \(headers["Location"] ?? "")")
+                case .body(let data): events.add(String(decoding: data, as: UTF8.self))
+                }
+            }
+            #expect(events.entries.first == "\(status) /elsewhere")
+            #expect(server.requests.map(\.target) == ["/start"])
+        }
     }
 }

@@ -5,69 +5,8 @@ import Testing
 
 @testable import NessHTTP
 
-/// Every way to ask for a response, and its outcome: one value or one error.
+/// Every way to ask for a response, and its outcome: one value or one error. The file `ResultTests+Decoding` tests the conversion to a value.
 @Suite(.inTurn) struct ResultTests {
-    @Test(
-        "data and upload requests end in response and bytes; a failure is an error, with the response if there was one")
-    func results() async throws {
-        try await withFolder { folder in
-            let file = folder.appendingPathComponent("file")
-            try Data("file".utf8).write(to: file)
-            let rig = Rig()
-            rig.mock.on(nil, "/x") { .text("got \($0.bodyText)", status: 201) }
-            rig.mock.on(nil, "/lost") { _ in .failure(.connectionLost) }
-            let data = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
-            #expect(data.message.statusCode == 201 && data.responseData == Data("got ".utf8))
-            let upload: DataResult = try await rig.ness.httpRequest(.post, withUrl: "x").uploadRequest(forFileLocation: file).value
-            #expect(upload.message.statusCode == 201 && upload.responseData == Data("got file".utf8))
-            let lost = await rig.ness.httpRequest(withUrl: "lost").dataRequest().nessError()
-            #expect(lost?.kind == .connectionLost && lost?.response == nil)
-            let refused = rig.ness.httpRequest(.post, withUrl: "x").validate(statusCode: 200).uploadRequest(forFileLocation: file)
-            #expect(await refused.nessError()?.response?.text == "got file")
-        }
-    }
-
-    @Test("several requests of different kinds are awaited together, and their results form one tuple")
-    func tuple() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        rig.mock.on(.get, "/user") { _ in .json(User(id: 1, name: "a")) }
-        let user = rig.ness.httpRequest(withUrl: "user").dataRequest(decoding: User.self)
-        let plain = rig.ness.httpRequest(withUrl: "x").dataRequest(), other = rig.ness.httpRequest(.put, withUrl: "x").dataRequest()
-        let pair = try await Promise.all(user, plain).value
-        #expect(pair.0.id == 1 && pair.1.message.statusCode == 200)
-        let triple = try await Promise.all(other, user, plain).then { "\($0.0.message.request.method) \($0.1.name)" }.value
-        #expect(triple == "PUT a")
-    }
-
-    @Test("a response has a status, its bytes, its header fields as received, its text and its request")
-    func response() async throws {
-        let rig = Rig()
-        rig.mock.on(.put, "/x", replies: [.text("grün", status: 203, headers: ["X-MiXed": "V"]), .status(204)])
-        let builder = rig.ness.httpRequest(.put, withUrl: "x").set(headers: ["X-Asked": "1"])
-        let message = try await builder.dataRequest().value.message
-        #expect(message.statusCode == 203 && message.body == Data("grün".utf8) && message.text == "grün")
-        #expect(message.headers["x-mixed"] == "V" && message.headers.contains { $0.name == "X-MiXed" })
-        #expect(message.request.method == .put && message.request.headers["X-Asked"] == "1")
-        #expect(message.request.url.absoluteString == "https://mock.test/x")
-        let empty = try await builder.dataRequest().value.message
-        #expect(empty.statusCode == 204 && empty.body.isEmpty && empty.text == "")
-    }
-
-    @Test("a success or a failure arrives once, and on the main thread if asked for")
-    func onMain() async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/x", replies: [.text("a"), .failure(.offline)])
-        for expected in ["a", "offline"] {
-            let heard = Log<String>()
-            let promise = rig.ness.httpRequest(withUrl: "x").dataRequest().finally(onMain: { result, error in
-                heard.add(result?.message.text ?? (error as? NessError)?.kind.rawValue ?? "nothing")
-                #expect(isOnMainQueue())
-            })
-            _ = try? await promise.value
-            #expect(heard.entries == [expected])
-        }
-    }
-
     @Test("a request ends in a value, in an error with the response if there is one, or in a drop")
     func ends() async throws {
         let rig = Rig()
@@ -93,136 +32,6 @@ import Testing
         await rig.mock.waitUntil { $0.requests.count == 4 }
         promise.drop()
         #expect(await witness.outcome() == ["dropped"])
-    }
-
-    @Test(
-        "an outcome is a Result, which can be mapped, chained and recovered like a promise; a value can replace an error")
-    func outcome() async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/good") { _ in .text("4") }
-        rig.mock.on(.get, "/lost") { _ in .failure(.offline) }
-        let good = rig.ness.httpRequest(withUrl: "good").dataRequest(), lost = rig.ness.httpRequest(withUrl: "lost").dataRequest()
-        #expect(try await good.then { Int($0.message.text) ?? 0 }.then { $0 * 2 }.value == 8)
-        #expect(try await lost.then { $0.message.text }.recover { _ in "none" }.value == "none")
-        let text = try #require(good.outcome).map(\.message.text)
-        #expect(try text.get() == "4")
-        #expect("\(try #require(good.outcome))".contains("GET https://mock.test/good \u{2192} 200 \"4\""))
-        #expect("\(try #require(lost.outcome))".contains("GET https://mock.test/lost: offline: no network is available"))
-        #expect((try? lost.outcome?.map(\.message.text).get()) ?? "none" == "none")
-        #expect(throws: Rejected()) { try text.flatMap { _ in Result<Int, any Error>.failure(Rejected()) }.get() }
-    }
-
-    @Test("one closure gets the error, with kind and response, and another the end")
-    func closures() async throws {
-        let rig = Rig(), heard = Log<String>()
-        rig.mock.on(.get, "/x", replies: [.status(200), .text("gone", status: 410), .failure(.offline)])
-        for _ in 0..<3 {
-            let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Void.self)
-                .handle { error in
-                    let error = error as? NessError
-                    heard.add("\(error?.kind.rawValue ?? "") \(error?.response?.text ?? "-")")
-                }
-                .finally { _, error in heard.add(error == nil ? "end" : "end by error") }
-            _ = try? await promise.value
-        }
-        #expect(heard.entries == ["end", "validation gone", "end by error", "offline -", "end by error"])
-    }
-
-    @Test(
-        "a rejected response is a failure with status and reason, and success handlers never run",
-        arguments: [HTTPMethod.get, .post])
-    func refusedResponse(method: HTTPMethod) async throws {
-        try await withServer({ _ in .text("broken", status: 500) }) { _, ness in
-            let log = Log<String>()
-            let builder = ness.httpRequest(method, withUrl: "x").validate(statusCodes: 200..<300)
-            let promise = builder.dataRequest()
-            let error = await promise.then { _ in log.add("then") }.handle { _ in log.add("handle") }.nessError()
-            #expect(log.entries == ["handle"])
-            #expect(error?.kind == .validation)
-            #expect(error?.response?.statusCode == 500)
-            #expect(error?.context.reason == "status 500, expected 200..<300")
-            #expect(promise.result == nil)
-        }
-    }
-
-    @Test("after a refused connection only failure handlers run")
-    func refusedConnection() async throws {
-        let log = Log<String>()
-        let promise = Ness().httpRequest(withUrl: try await refusingURL()).dataRequest()
-        let end = promise.then { _ in log.add("then") }.handle { _ in log.add("handle") }
-            .finally { value, error in log.add("finally \(value == nil) \(error != nil)") }
-        #expect(await end.nessError()?.kind == .cannotConnect)
-        #expect(log.entries == ["handle", "finally true true"])
-        #expect(promise.result == nil)
-    }
-
-    // MARK: styles
-
-    enum Style: CaseIterable { case then, await, wait, decoding, status }
-
-    /// Sends a request in one of the styles, and returns when its response is there.
-    private func send(_ builder: RequestBuilder, _ style: Style) async throws {
-        switch style {
-        case .then:
-            let text = Log<String>()
-            _ = try await builder.dataRequest().then { text.add($0.message.text) }.value
-            #expect(text.entries == ["[1]"])
-        case .await:
-            let text = try await builder.dataRequest().value.message.text
-            #expect(text == "[1]")
-        case .wait:
-            let text = try await onThread { Result { try builder.dataRequest().wait(timeout: .seconds(500)).message.text } }.get()
-            #expect(text == "[1]")
-        case .decoding:
-            let numbers = try await builder.dataRequest(decoding: [Int].self).value
-            #expect(numbers == [1])
-        case .status:
-            let promise = builder.dataRequest()
-            _ = try? await promise.value
-            #expect(promise.status.text == "completed 200")
-        }
-    }
-
-    @Test("the changes of two loaders arrive, in every style", arguments: Style.allCases)
-    func loaders(style: Style) async throws {
-        let loaders = ["X-First", "X-Second"].map { name in
-            ClosureLoader { request, next in
-                var request = request
-                request.headers.add("\(request.headers.count)", for: name)
-                return try await next(request)
-            }
-        }
-        try await withServer({ _ in .json([1]) }, configure: { $0.loaders = loaders }) { server, ness in
-            try await send(ness.httpRequest(withUrl: "x").set(headers: ["X-Own": "own", "Accept": "*/*"]), style)
-            let headers = try #require(server.requests.first?.headers)
-            #expect(headers["X-Own"] == "own")
-            #expect(headers["X-First"] == "2")
-            #expect(headers["X-Second"] == "3")
-        }
-    }
-
-    @Test("the same request sends the same bytes, in every style", arguments: [HTTPMethod.get, .post, .patch, .delete])
-    func bytes(method: HTTPMethod) async throws {
-        try await withServer({ _ in .json([1]) }, configure: { $0.defaultHeaders = ["X-Default": "d"] }) { server, ness in
-            var builder = ness.httpRequest(method, withUrl: "path?a=1").set(urlParameters: ["b": "ü &"])
-                .set(headers: ["X-Own": "own", "Authorization": "Bearer t", "Accept": "application/json"])
-            if method != .get { builder = builder.set(jsonBody: ["name": "Fluffles", "n": [1, 2.5]]) }
-            for style in Style.allCases { try await send(builder, style) }
-
-            let requests = server.requests
-            #expect(requests.count == Style.allCases.count)
-            let first = try #require(requests.first)
-            #expect(first.method == method)
-            #expect(first.target == "/path?a=1&b=%C3%BC%20%26")
-            #expect(first.headers["X-Own"] == "own" && first.headers["X-Default"] == "d" && first.headers["Authorization"] == "Bearer t")
-            if method != .get { #expect(try JSONValue(parsing: first.body) == ["name": "Fluffles", "n": [1, 2.5]]) }
-            for other in requests.dropFirst() {
-                #expect(other.method == first.method)
-                #expect(other.target == first.target)
-                #expect(other.headers == first.headers)
-                #expect(other.body == first.body)
-            }
-        }
     }
 
     // MARK: typed forms
@@ -254,14 +63,6 @@ import Testing
 
     private func error(_ ask: Ask, _ ness: Ness) async -> NessError? {
         await #expect(throws: NessError.self) { _ = try await ask(ness) }
-    }
-
-    @Test("each typed form sends Accept: application/json and decodes JSON", arguments: 0..<5)
-    func accept(way: Int) async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/x") { _ in .json(User(id: 1, name: "a")) }
-        #expect(try await Self.ways[way].ask(rig.ness) == User(id: 1, name: "a"))
-        #expect(rig.mock.requests.first?.headers["Accept"]?.contains("application/json") == true)
     }
 
     @Test("each typed form rejects a Content-Type that is not JSON, unless the check is off, and keeps the body", arguments: 0..<5)
@@ -386,24 +187,6 @@ import Testing
 
     // MARK: streams
 
-    @Test("the error of a rejected event stream contains the response's body", arguments: [200, 500])
-    func refusedEvents(status: Int) async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/x") { _ in .text("<html>down</html>", status: status) }
-        let request = rig.ness.httpRequest(withUrl: "x")
-        let byProperty = await #expect(throws: NessError.self) {
-            for try await _ in request.streamRequest().serverSentEvents { Issue.record("there is no event") }
-        }
-        let reconnecting = await #expect(throws: NessError.self) {
-            for try await _ in request.reconnectingEvents() { Issue.record("there is no event") }
-        }
-        for error in [byProperty, reconnecting] {
-            #expect(error?.kind == .validation)
-            #expect(error?.response?.statusCode == status)
-            #expect(error?.response?.text == "<html>down</html>")
-        }
-    }
-
     @Test("the error of a refused stream contains the start of the body, even of an endless one")
     func refusedStream() async throws {
         let clock = ContinuousClock()
@@ -490,13 +273,6 @@ import Testing
         #expect(try await request.data().isEmpty)
         let full = rig(.text("a")).ness.httpRequest(withUrl: "x")
         #expect(try await full.decoded(as: String?.self) == "a")
-    }
-
-    @Test("the API's own error is decoded even if the result is a string")
-    func apiError() async throws {
-        let problem = rig(.json(["title": "no cat"], status: 404)) { $0.decodingErrors = APIProblem.self }
-        let error = await #expect(throws: NessError.self) { _ = try await problem.ness.httpRequest(withUrl: "x").text() }
-        #expect((error?.underlying as? APIProblem)?.title == "no cat")
     }
 
     // MARK: decoders

@@ -114,19 +114,6 @@ import Testing
         #expect(try await ness.httpRequest(GetItem(id: 8)).dataRequest().value.message.text == "item 8")
     }
 
-    @Test("specs can share members through a protocol")
-    func sharedBase() async throws {
-        let mock = MockTransport()
-        mock.on(.get, "/shop/v2/orders", replies: [.json(["data": [Item(id: 1)]]), .status(404)])
-        mock.on(.post, "/shop/v2/orders", replies: [.json(["data": Item(id: 2)], status: 201)])
-        let ness = manager(mock)
-        #expect(try await ness.request(StoreOrders()).value == [Item(id: 1)])
-        #expect(try await ness.request(StoreOrders()).value.isEmpty)
-        #expect(try await ness.request(NewOrder(item: Item(id: 2))).value == Item(id: 2))
-        #expect(mock.requests.allSatisfy { $0.headers["Accept"] == "application/json" && $0.timeout == .seconds(10) })
-        #expect(mock.received.last?.bodyText == #"{"id":2}"#)
-    }
-
     @Test("a spec is read each time it is sent; a builder, and a request that is sent again, do not change")
     func restartAndRepeat() async throws {
         struct Counted: ConnectionSpec {
@@ -145,35 +132,4 @@ import Testing
         _ = try await builder.dataRequest().value
         #expect(rig.mock.requests.map { $0.headers["X-Call"] } == ["0", "1", "2", "2", "2"])
     }
-}
-
-// MARK: a shared base
-
-/// A shop whose responses are all wrapped in `{"data": …}`.
-private protocol StoreSpec: ConnectionSpec where ResponseModel: Decodable {
-    var path: String { get }
-}
-
-extension StoreSpec {
-    var url: String { "shop/v2/\(path)" }
-    var headers: HTTPHeaders { ["Accept": "application/json"] }
-    func prepare(_ builder: RequestBuilder) -> RequestBuilder { builder.add(group: "shop").set(timeout: .seconds(10)) }
-    func parseResponse(response: HTTPResponse) throws -> ResponseModel {
-        try response.parseJSONBody(Envelope<ResponseModel>.self).data
-    }
-}
-
-private struct Envelope<Content: Decodable>: Decodable { let data: Content }
-
-private struct StoreOrders: StoreSpec {
-    let path = "orders"
-    let statusFallbacks: [Int: [SpecTests.Item]] = [404: []]
-}
-
-private struct NewOrder: StoreSpec {
-    typealias ResponseModel = SpecTests.Item
-    let path = "orders"
-    let httpMethod = HTTPMethod.post
-    let item: SpecTests.Item
-    func body() throws -> HTTPBody? { try .json(encoding: item) }
 }

@@ -6,13 +6,13 @@ import TestSupport
 import Testing
 
 /// The conversion of a response to a value: coders, empty bodies, content types, and errors.
-@Suite(.inTurn) struct TypedResultTests {
+extension ResultTests {
     private struct Cat: Codable, Sendable, Equatable {
         var catName: String
         var born = Date(timeIntervalSince1970: 0)
     }
 
-    private let snake: @Sendable (inout Ness.Configuration) -> Void = {
+    private static let snake: @Sendable (inout Ness.Configuration) -> Void = {
         $0.jsonDecoder.keyDecodingStrategy = .convertFromSnakeCase
         $0.jsonDecoder.dateDecodingStrategy = .secondsSince1970
         let encoder = JSONEncoder()
@@ -22,7 +22,7 @@ import Testing
         $0.jsonEncoder = encoder
     }
 
-    private let catText = #"{"born":1,"cat_name":"Fluffles"}"#
+    private static let catText = #"{"born":1,"cat_name":"Fluffles"}"#
 
     private func reply(_ text: String, _ type: String? = "application/json", status: Int = 200) -> Reply {
         let reply = Reply.chunked([Data(text.utf8)], status: status)
@@ -33,18 +33,18 @@ import Testing
 
     @Test("the manager's coders are used everywhere, unless the request gives one")
     func coders() async throws {
-        let rig = Rig(snake)
+        let rig = Rig(Self.snake)
         let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
-        rig.mock.on(.get, "/cats/1") { _ in reply(catText) }
+        rig.mock.on(.get, "/cats/1") { _ in reply(Self.catText) }
         rig.mock.on(.post, "/cats") { request in reply(String(decoding: request.body, as: UTF8.self)) }
         #expect(try await rig.ness.httpRequest(withUrl: "cats/1").dataRequest(decoding: Cat.self).value == cat)
         let message = try await rig.ness.httpRequest(withUrl: "cats/1").dataRequest().value.message
         #expect(try message.parseJSONBody(Cat.self) == cat)
         #expect(try await rig.ness.request(TypedRequest<Cat>.get("cats/1")).value == cat)
         let echo = try await rig.ness.httpRequest(.post, withUrl: "cats").set(jsonEncodable: cat).dataRequest().value
-        #expect(echo.message.text == catText)
+        #expect(echo.message.text == Self.catText)
         let both = try await rig.ness.httpRequest(.post, withUrl: "cats").set(arrayJsonEncodable: [cat, cat]).dataRequest().value
-        #expect(both.message.text == "[\(catText),\(catText)]")
+        #expect(both.message.text == "[\(Self.catText),\(Self.catText)]")
         // A coder that one request gives takes precedence.
         let plain = JSONEncoder()
         plain.outputFormatting = .sortedKeys
@@ -65,7 +65,7 @@ import Testing
 
     @Test("a typed request and a spec are encoded by the encoder of the manager that sends them")
     func codersOfTypedRequests() async throws {
-        let rig = Rig(snake), other = Rig()
+        let rig = Rig(Self.snake), other = Rig()
         let cat = Cat(catName: "Fluffles", born: Date(timeIntervalSince1970: 1))
         for mock in [rig.mock, other.mock] { mock.on(nil, "/cats") { reply(String(decoding: $0.body, as: UTF8.self)) } }
         var request = TypedRequest<Cat>(.post, "cats").body(json: cat)
@@ -74,21 +74,12 @@ import Testing
             #expect(try await other.ness.request(request).value == cat)
         }
         #expect(try await rig.ness.request(AddCat(cat: cat)).value == cat)
-        #expect(rig.mock.received.map(\.bodyText) == [catText, catText, catText])
+        #expect(rig.mock.received.map(\.bodyText) == [Self.catText, Self.catText, Self.catText])
         #expect(rig.mock.received.allSatisfy { $0.headers["Content-Type"] == "application/json" })
         #expect(other.mock.received.map(\.bodyText) == Array(repeating: #"{"born":-978307199,"catName":"Fluffles"}"#, count: 2))
         // The body that is set last is sent.
         request = request.body(HTTPBody(Data(#"{"born":2,"cat_name":"Tom"}"#.utf8)))
         #expect(try await rig.ness.request(request).value.catName == "Tom")
-    }
-
-    @Test("an encoder's error is the underlying error of NessError.invalidRequest, and nothing is sent")
-    func unencodable() async throws {
-        let rig = Rig(onUnmatched: .reply(.json(1)))
-        let error = await rig.ness.request(TypedRequest<Int>(.post, "x").body(json: ["n": Double.nan])).nessError()
-        #expect(error?.kind == .invalidRequest)
-        #expect(error?.underlying is EncodingError)
-        #expect(rig.mock.requests.isEmpty)
     }
 
     // MARK: empty bodies
@@ -201,19 +192,6 @@ import Testing
     }
 
     // MARK: decoding
-
-    @Test("a status other than 2xx is rejected, and the error holds the body", arguments: [199, 300])
-    func status(status: Int) async throws {
-        let transport = FakeTransport { _, receive in
-            try await receive(.head(statusCode: status, headers: [:]))
-            try await receive(.body(Data(#"{"id":1,"name":"a"}"#.utf8)))
-        }
-        let error = await Ness { $0.transport = transport }.httpRequest(withUrl: "http://x").dataRequest(decoding: User.self).nessError()
-        #expect(error?.kind == .validation)
-        #expect(error?.response?.statusCode == status)
-        #expect(error?.response?.text == #"{"id":1,"name":"a"}"#)
-        #expect(error?.context.reason.contains("\(status)") == true)
-    }
 
     @Test(
         "wrong JSON is a decoding error that names the type and holds cause and response",
@@ -339,50 +317,12 @@ import Testing
         }
     }
 
-    @Test("JSON is decoded by the given decoder, and mapped further; an error of the map is the request's error")
-    func mapping() async throws {
-        let rig = Rig(onUnmatched: .reply(.json(["user_name": "Ada"])))
-        struct Name: Decodable, Sendable { let userName: String }
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let request = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "body")
-        #expect(try await request.set(jsonDecoder: decoder).dataRequest(decoding: Name.self).then { $0.userName.count }.value == 3)
-        #expect(try await request.dataRequest(decoding: JSONValue.self).then { $0["user_name"]?.stringValue }.value == "Ada")
-        let failing = request.dataRequest(decoding: JSONValue.self).then { _ -> Int in throw Rejected() }
-        await #expect(throws: Rejected()) { _ = try await failing.value }
-        #expect(rig.mock.received.map(\.bodyText) == ["body", "body", "body"])
-    }
-
-    @Test("a typed request decodes by its own rule; a decoding error is a failure, and the outcome a Result")
-    func typedRequests() async throws {
-        let rig = Rig(), decoder = PropertyListDecoder()
-        let list = try PropertyListEncoder().encode(User(id: 1, name: "a"))
-        rig.mock.on(.get, "/users/1", replies: [.data(list), .text("no list")])
-        let request = TypedRequest(.get, "users/1") { try decoder.decode(User.self, from: $0.body) }
-        let good = rig.ness.request(request)
-        _ = try await good.value
-        let outcome: Result<User, any Error> = try #require(good.outcome)
-        #expect(try outcome.get() == User(id: 1, name: "a"))
-        await #expect(throws: DecodingError.self) { _ = try await rig.ness.request(request).value }
-    }
-
     // MARK: threads and drops
 
     /// A value that runs a closure while it is decoded. Waiting in the closure would block a thread that other tasks need.
     private struct Meanwhile: Decodable, Sendable {
         static let body = Lock<(@Sendable () -> Void)?>(nil)
         init(from decoder: any Decoder) throws { Self.body.withLock { $0 }?() }
-    }
-
-    private struct Place: Decodable, Sendable {
-        let isMain: Bool
-        init(from decoder: any Decoder) throws { isMain = isOnMainQueue() }
-    }
-
-    @Test("decoding runs off the main thread") @MainActor func offMain() async throws {
-        let rig = Rig(onUnmatched: .reply(reply("{}")))
-        #expect(isOnMainQueue())
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: Place.self).value.isMain == false)
     }
 
     @Test("a drop during the decoding takes effect") func dropWhileDecoding() async throws {
