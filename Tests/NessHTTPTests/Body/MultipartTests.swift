@@ -353,19 +353,6 @@ import Testing
         }
     }
 
-    @Test("an image is a part with a custom encoding, made while the form is sent; its error is the request's error")
-    func picture() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        var form = MultipartForm(), bad = MultipartForm()
-        form.append(named: "p", fileName: "p.png", contentType: "image/png") { HTTPBody(Data("\u{89}PNG".utf8)) }
-        bad.append(named: "p", fileName: "p.png", contentType: "image/png") { throw Rejected(name: "no picture") }
-        _ = try await rig.ness.httpRequest(.post, withUrl: "x").set(multipart: form).dataRequest().value
-        let text = try #require(rig.mock.received.first).bodyText
-        #expect(text.contains("name=\"p\"; filename=\"p.png\"\r\nContent-Type: image/png\r\n\r\n\u{89}PNG\r\n"))
-        let refused = rig.ness.httpRequest(.post, withUrl: "x").set(multipart: bad).dataRequest()
-        await #expect(throws: Rejected(name: "no picture")) { _ = try await refused.value }
-    }
-
     @Test("adjacent parts in memory are joined into few pieces")
     func pieces() throws {
         var form = MultipartForm()

@@ -85,20 +85,6 @@ import Testing
         #expect(received.map { $0.headers["Content-Type"] } == [nil, "application/x-www-form-urlencoded", "application/x-own"])
     }
 
-    @Test(
-        "parameters are encoded and added to the URL's own, for every method",
-        arguments: [
-            ("x", ["a": "1=2"], "a=1%3D2"), ("x?q=1", ["a": "1"], "q=1&a=1"), ("x", [:], nil), ("x?a=b=c", [:], "a=b=c"),
-            ("x", ["a": "\"\\\n"], "a=%22%5C%0A"), ("x#f", ["a": "1"], "a=1"),
-        ] as [(String, URLQuery, String?)]) func parametersOfEachMethod(path: String, query: URLQuery, expected: String?) async throws
-    {
-        for method in [HTTPMethod.get, .delete, .head] {
-            let rig = Rig(onUnmatched: .reply(.status(200)))
-            _ = try await rig.ness.httpRequest(method, withUrl: path).set(urlParameters: query).dataRequest().value
-            #expect(rig.mock.requests.map { $0.url.query(percentEncoded: true) } == [expected])
-        }
-    }
-
     @Test("parameters may be nil, booleans and numbers, and keep their order")
     func parameterValues() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200)))

@@ -179,26 +179,6 @@ import Testing
         await ended.wait()
     }
 
-    @Test("canceling at any moment loses nothing and hangs nobody")
-    func anyMoment() async throws {
-        let generator = Lock(SeededGenerator(seed: 14))
-        for _ in 0..<300 {
-            let body = try await HTTPBody.stream(Pieces { $0 < 5 ? Data(count: 3) : nil }).resolved()
-            let task = Task {
-                let reader = body.makeReader()
-                var count = 0
-                while case let piece = try await reader.next(upTo: 2), !piece.isEmpty { count += piece.count }
-                return count
-            }
-            for _ in 0..<generator.withLock({ Int.random(in: 0..<30, using: &$0) }) { await Task.yield() }
-            task.cancel()
-            switch await task.result {
-            case .success(let count): #expect(count == 15)
-            case .failure(let error): #expect(error is CancellationError)
-            }
-        }
-    }
-
     @Test("bodies with a sequence have the announced length, no bytes in memory, and equal no other")
     func properties() {
         let one = HTTPBody.stream(Pieces([]), length: 5), other = HTTPBody.stream(contentType: "text/csv") { Pieces([]) }

@@ -122,14 +122,4 @@ import Testing
         let codes = Self.cases.map { make, _ in (make(context) as NSError).code }
         #expect(Set(codes).count == Self.cases.count)
     }
-
-    @Test("an error that was erased to `any Error` still describes everything")
-    func erasedErrors() async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/x", replies: [.text("gone", status: 410)])
-        let error: any Error = try #require(await rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest().nessError())
-        let text = error.localizedDescription
-        #expect(text.contains("GET https://mock.test/x") && text.contains("410") && text.contains("gone"))
-        #expect((error as NSError).domain == "Ness.NessError")
-    }
 }

@@ -83,11 +83,6 @@ import Testing
         try await refused(.custom(name), reason: "method")
     }
 
-    @Test("CONNECT is rejected, because no transport can send it")
-    func connect() async throws {
-        try await refused(.connect, reason: "CONNECT")
-    }
-
     @Test("a body for GET, HEAD or TRACE is rejected", arguments: [HTTPMethod.get, .head, .trace])
     func bodyOfGet(method: HTTPMethod) async throws {
         try await refused(method, reason: "body") { $0.set(stringBody: "x") }
@@ -128,12 +123,5 @@ import Testing
             _ = try await ness.httpRequest(withUrl: "x").set(headers: ["X!#$%&'*+-.^_`|~9": "1"]).dataRequest().value
             #expect(server.requests.first?.headers["X!#$%&'*+-.^_`|~9"] == "1")
         }
-    }
-
-    @Test("a GET with a body is a typed error") func aBodyOnGet() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let promise = rig.ness.httpRequest(.get, withUrl: "x").set(arrayJsonBody: [1]).dataRequest()
-        #expect(await promise.nessError()?.kind == .invalidRequest)
-        #expect(rig.mock.requests.isEmpty)
     }
 }

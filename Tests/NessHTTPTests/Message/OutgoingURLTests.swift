@@ -141,20 +141,4 @@ import Testing
             #expect(server.requests.map(\.target) == ["/", "/?q=1"])
         }
     }
-
-    @Test("dots in an absolute URL's path are resolved before it is sent, or sent as they are, but the host stays")
-    func dots() async throws {
-        try await withServer { server, ness in
-            _ = try await ness.httpRequest(withUrl: "\(server.url)/a/../../b").dataRequest().value
-            #expect(["/b", "/a/../../b"].contains(server.requests.first?.target))
-        }
-    }
-
-    @Test(
-        "a URL that is not http or https, or no URL at all, is a typed error",
-        arguments: ["data:,x", "file:///etc/hosts", "http://", "ht tp://x", ""])
-    func whatIsNoURL(text: String) async throws {
-        let ness = Ness { $0.transport = MockTransport(onUnmatched: .reply(.status(200))) }
-        #expect(await ness.httpRequest(withUrl: text).dataRequest().nessError()?.kind == .invalidRequest)
-    }
 }

@@ -13,6 +13,8 @@ import Testing
     static let bodies = [
         // Twice under one key, and as a number, a list or an object.
         #"{"token":"hunter2","token":"x"}"#, #"{"token":"x","token":"hunter2"}"#, #"{"a":{"token":["hunter2",{"b":"}hunter2"}]},"c":1}"#,
+        // Spaces, objects, and names in capitals.
+        #"{ "token" : "hunter2" , "a":1}"#, "{\"token\"\n:\t\"hunter2\"}", #"{"password":{"value":"hunter2"}}"#, #"{"PASSWORD":"hunter2"}"#,
         // JSON in strings of JSON, as encoders escape it.
         #"{"body":"{\"password\":\"hunter2\",\"a\":1}"}"#, #"{"body":"{\u0022password\u0022:\u0022hunter2\u0022}"}"#,
         #"{"a":"{\"b\":\"{\\\"token\\\":\\\"x\\\\\\\"hunter2\\\"}\"}"}"#, #"{"q":"a=1&token=hunter2"}"#, #"{"u":"//me:hunter2@h.test/"}"#,

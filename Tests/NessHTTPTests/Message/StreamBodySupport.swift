@@ -1,5 +1,6 @@
 import Foundation
 import NessTesting
+import TestSupport
 
 @testable import NessHTTP
 
@@ -63,8 +64,6 @@ extension Data {
 }
 
 extension HTTPBody {
-    /// Yields to other tasks until the connection waits for a piece of the body.
-    func untilAwaited() async {
-        while !isAwaited { await Task.yield() }
-    }
+    /// Suspends until the connection waits for a piece of the body.
+    func untilAwaited() async { await untilTrue { isAwaited } }
 }

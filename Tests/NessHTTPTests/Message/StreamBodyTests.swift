@@ -41,25 +41,6 @@ import Testing
         }
     }
 
-    @Test("many small pieces arrive, whole and in order")
-    func smallPieces() async throws {
-        try await withServer { server, ness in
-            let pieces = Pieces { $0 < 5_000 ? Data("\($0),".utf8) : nil }
-            _ = try await ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces).dataRequest().value
-            #expect(server.requests.first?.bodyText == (0..<5_000).map { "\($0)," }.joined())
-        }
-    }
-
-    @Test("the progress counts the bytes of the sequence, without the framing of chunks", arguments: [true, false])
-    func progress(isLengthKnown: Bool) async throws {
-        try await withServer({ _ in .status(204) }) { server, ness in
-            let pieces = Pieces { $0 < 3_000 ? Data(count: 100) : nil }
-            let promise = ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces, length: isLengthKnown ? 300_000 : nil).dataRequest()
-            _ = try await promise.value
-            #expect(promise.progress.completedBytes == 300_000)
-        }
-    }
-
     @Test("the parts of a form may be sequences")
     func multipart() async throws {
         try await withServer { server, ness in
@@ -306,43 +287,6 @@ import Testing
             })
             let error = await builder.dataRequest().nessError()
             #expect(error == nil || error?.kind == .invalidRequest)
-        }
-    }
-
-    @Test("a drop at any moment settles once, and the next request works", arguments: [1_000, 3_000_000], [true, false])
-    func dropAnywhere(count: Int, isLengthKnown: Bool) async throws {
-        let generator = Lock(SeededGenerator(seed: UInt64(count)))
-        try await withServer { server, ness in
-            let content = patternedData(count), pieces = content.pieces(of: 10_000)
-            let builder = ness.httpRequest(.put, withUrl: "a").set(
-                streamBody: { Pieces(pieces) }, length: isLengthKnown ? Int64(count) : nil)
-            for _ in 0..<40 {
-                let promise = builder.dataRequest(), ends = Witness(promise)
-                for _ in 0..<generator.withLock({ Int.random(in: 0..<300, using: &$0) }) { await Task.yield() }
-                promise.drop()
-                let outcome = await ends.outcome()
-                #expect(outcome == ["dropped"] || outcome == ["value"])
-            }
-            _ = try await builder.dataRequest().value
-            #expect(server.requests.allSatisfy { $0.body == content })
-        }
-    }
-
-    @Test("a manager that shuts down ends the request and cancels the sequence")
-    func shutdown() async throws {
-        let waits = TestGate(), never = DeafGate()
-        let pieces = Pieces { _ in
-            waits.open()
-            await never.wait()
-            return nil
-        }
-        try await withServer { server, ness in
-            let promise = ness.httpRequest(.post, withUrl: "a").set(streamBody: pieces).dataRequest(), ends = Witness(promise)
-            await waits.wait()
-            await ness.shutdown(within: .zero)
-            #expect(await ends.outcome() == ["dropped"])
-            await pieces.cancelled.wait()
-            never.open()
         }
     }
 
