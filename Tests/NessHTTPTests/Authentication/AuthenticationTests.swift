@@ -56,15 +56,6 @@ import Testing
         #expect(given.entries == ["old 401 expired"])
     }
 
-    @Test("authentication handles only a 401; a 403 is up to the retry control if a validator rejects it")
-    func forbidden() async throws {
-        let own = Own(), control = AskedControl(), rig = Rig { $0.authentication = own }
-        rig.mock.on(.get, "/x", replies: [.status(403), .status(200)])
-        let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
-        #expect(try await promise.value.message.statusCode == 200)
-        #expect(own.asked.entries.isEmpty && control.asked.entries.map { $0.response?.statusCode } == [403])
-    }
-
     @Test("each attempt has the credential that is current then")
     func eachAttempt() async throws {
         let own = Own(), rig = Rig { $0.authentication = own }
@@ -110,5 +101,14 @@ import Testing
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
         #expect(
             rig.mock.requests.map { "\($0.url.path) \($0.headers["Authorization"] ?? "-")" } == ["/free -", "/x old", "/token -", "/x new"])
+    }
+
+    @Test("authentication handles only a 401; a 403 is up to the retry control if a validator rejects it")
+    func forbidden() async throws {
+        let own = Own(), control = AskedControl(), rig = Rig { $0.authentication = own }
+        rig.mock.on(.get, "/x", replies: [.status(403), .status(200)])
+        let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
+        #expect(try await promise.value.message.statusCode == 200)
+        #expect(own.asked.entries.isEmpty && control.asked.entries.map { $0.response?.statusCode } == [403])
     }
 }

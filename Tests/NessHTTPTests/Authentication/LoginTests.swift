@@ -25,15 +25,6 @@ import Testing
         }
     }
 
-    @Test("Basic credentials come from the request, or else from the manager")
-    func basic() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = BasicAuthentication(user: "m", password: "p") }
-        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
-        _ = try await rig.ness.httpRequest(withUrl: "x").authenticate(with: BasicAuthentication(user: "r", password: "p")).dataRequest()
-            .value
-        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Basic bTpw", "Basic cjpw"])
-    }
-
     @Test(
         "the user is asked once while the requests wait; if the user cancels, all of them fail",
         arguments: [true, false])
@@ -63,50 +54,6 @@ import Testing
         }
         #expect(asked.total == 1)
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == Array(repeating: "Basic dTpw", count: answers ? 5 : 0))
-    }
-
-    private struct Tokens: Sendable, Equatable {
-        var access: String?
-        var refresh: String?
-    }
-
-    @Test(
-        "valid tokens are used and expired ones refreshed; otherwise a login follows, or its error",
-        arguments: [
-            (Tokens(access: "good", refresh: "r"), "", ["good"]), (Tokens(access: "old", refresh: "r"), "refresh", ["old", "good"]),
-            (Tokens(access: "old", refresh: "stale"), "refresh, login", ["old", "good"]), (Tokens(), "login", [nil, "good"]),
-            (Tokens(access: "old", refresh: "closed"), "refresh, login, failed", ["old"]),
-        ] as [(Tokens, String, [String?])])
-    private func machine(stored: Tokens, steps: String, sent: [String?]) async throws {
-        let log = Log<String>(), store = Lock(stored)
-        let machine = RefreshableAuthentication(credential: stored) { tokens in
-            tokens.access.map { ["Authorization": $0] } ?? [:]
-        } refresh: { tokens, _ in
-            if let refresh = tokens.refresh {
-                log.add("refresh")
-                if refresh == "r" { return Tokens(access: "good", refresh: "r2") }
-            }
-            log.add("login")
-            if tokens.refresh == "closed" {
-                log.add("failed")
-                throw Rejected(name: "log-in")
-            }
-            let fresh = Tokens(access: "good", refresh: "r2")
-            store.withLock { $0 = fresh }
-            return fresh
-        }
-        let rig = Rig { $0.authentication = machine }
-        rig.mock.on(.get, "/x") { .status($0.headers["Authorization"] == "good" ? 200 : 401) }
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        if steps.hasSuffix("failed") {
-            await #expect(throws: Rejected(name: "log-in")) { _ = try await promise.value }
-        } else {
-            #expect(try await promise.value.message.statusCode == 200)
-            #expect(machine.credential.access == "good")
-        }
-        #expect(log.entries.joined(separator: ", ") == steps)
-        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == sent)
-        #expect(store.withLock { $0 } == (steps.hasSuffix("login") ? Tokens(access: "good", refresh: "r2") : stored))
     }
 
     @Test("a reset fails the requests that wait for a new token, and the refresh's result is not used")

@@ -83,32 +83,6 @@ struct CircuitBreakerTests {
         #expect(await gets(2) == ["500", "circuitOpen"])
     }
 
-    @Test("after a dropped probe, the next request is the probe") func aProbeThatIsDroppedLeavesItToTheNext() async throws {
-        let never = TestGate(), state = Lock("bad"), arrived = TestGate()
-        rig.mock.on(.get, "/x") { _ in
-            switch state.withLock({ $0 }) {
-            case "bad": return .status(500)
-            case "slow":
-                arrived.open()
-                await never.wait()
-                return .status(500)
-            default: return .status(200)
-            }
-        }
-        #expect(await gets(5).last == "circuitOpen")
-        rig.clock.advance(by: .seconds(30))
-        state.withLock { $0 = "slow" }
-        let probe = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await arrived.wait()
-        state.withLock { $0 = "good" }
-        probe.drop()
-        #expect(await probe.nessError()?.kind == .dropped)
-        var end = "circuitOpen"
-        // The caller sees the drop before the stage does.
-        for _ in 0..<10_000 where end == "circuitOpen" { end = await get() }
-        #expect(end == "200")
-    }
-
     @Test("the error of an open breaker says that no request was sent") func theErrorSaysThatNothingWasSent() async throws {
         rig.mock.on(.get, "/x", replies: [.status(500)])
         _ = await gets(4)
@@ -123,5 +97,63 @@ struct CircuitBreakerTests {
         #expect(await gets(5).last == "circuitOpen")
         await rig.ness.reset()
         #expect(await get() == "500")
+    }
+
+    @Test("when the breaker opens, no request that waited in the queue reaches the host")
+    func queueBehindBreaker() async throws {
+        let gate = TestGate()
+        let rig = Rig(advances: false) {
+            $0.maximumConnectionsPerHost = 2
+            $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 1)
+            $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
+        }
+        rig.mock.on(.get, "/x") { _ in
+            await gate.wait()
+            return .status(500)
+        }
+        let promises = (0..<202).map { _ in rig.ness.httpRequest(withUrl: "x").dataRequest() }
+        await rig.mock.waitUntil { $0.requests.count == 2 }
+        gate.open()
+        var ends: [String: Int] = [:]
+        for promise in promises {
+            do {
+                ends["\(try await promise.value.message.statusCode)", default: 0] += 1
+            } catch {
+                ends[(error as? NessError)?.kind.rawValue ?? "\(error)", default: 0] += 1
+            }
+        }
+        #expect(ends == ["500": 2, "circuitOpen": 200])
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test("the head of a successful stream closes the breaker, while the body still arrives")
+    func streamClosesCircuit() async throws {
+        let clock = ManualClock(), fails = Lock(true), end = TestGate()
+        let server = try await TestServer.start(script: { _ in
+            fails.withLock { $0 }
+                ? [.receiveRequest, .send("HTTP/1.1 500 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), .close]
+                : [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 100\r\n\r\nhead"), .wait(end), .close]
+        })
+        let ness = Ness {
+            $0.baseURL = server.url
+            $0.clock = clock
+            $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 2, openDuration: .seconds(30))
+            $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
+        }
+        for _ in 0..<2 { #expect(try await ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 500) }
+        #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .circuitOpen)
+        fails.withLock { $0 = false }
+        clock.advance(by: .seconds(30))
+        // This request is the probe. Its body does not end.
+        let stream = ness.httpRequest(withUrl: "x").streamRequest()
+        let result = try await stream.value
+        let other = ness.httpRequest(withUrl: "x").streamRequest()
+        #expect(try await other.value.message.statusCode == 200)
+        withExtendedLifetime(result) {}
+        stream.drop()
+        other.drop()
+        ness.dropAllRequests()
+        end.open()
+        await server.stop()
     }
 }

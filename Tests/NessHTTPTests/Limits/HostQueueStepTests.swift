@@ -82,24 +82,6 @@ import Testing
         #expect(bench.entered == ["/0", "/2"])
     }
 
-    @Test("a slot is freed by every failure and drop")
-    func leaving() {
-        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
-        let bench = Bench(limit: 1)
-        let tasks = (0..<3).map { bench.start("http://a/\($0)") }
-        bench.step()
-        tasks[0].cancel()
-        bench.step()
-        #expect(bench.ended == ["/0 cancelled"])
-        #expect(bench.entered == ["/0", "/1"])
-        bench.finish("/1", by: TransportError.connectionLost)
-        bench.step()
-        #expect(bench.entered == ["/0", "/1", "/2"])
-        bench.finish("/2")
-        bench.step()
-        #expect(bench.ended == ["/0 cancelled", "/1 failed", "/2 200"])
-    }
-
     @Test("of 10,000 waiting requests a third is dropped, and the others run in the order of arrival")
     func many() {
         guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
@@ -134,26 +116,6 @@ import Testing
         bench.limit = 2
         bench.step()
         #expect(bench.entered == ["/0", "/1", "/2", "/3", "/5"])
-    }
-
-    @Test("a slot that is given to a request in the moment of its drop is not lost")
-    func dropAtHandover() {
-        guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return }
-        let bench = Bench(limit: 2)
-        let tasks = (0..<6).map { bench.start("http://a/\($0)") }
-        bench.step()
-        bench.finish("/0")
-        // One job at a time: between two of them /2 has its place and does not know.
-        while bench.step(atMost: 1) {
-            if bench.ended.contains("/0 200") { tasks[2].cancel() }
-        }
-        for name in ["/1", "/3", "/4", "/5"] {
-            #expect(bench.running <= 2)
-            bench.finish(name)
-            bench.step()
-        }
-        #expect(bench.ended.sorted() == ["/0 200", "/1 200", "/2 cancelled", "/3 200", "/4 200", "/5 200"])
-        #expect(bench.most == 2)
     }
 }
 

@@ -66,21 +66,6 @@ struct ThrottleTests {
         #expect(rig.mock.requests.count == 5)
     }
 
-    @Test("a waiting request that is dropped settles immediately, and takes no token")
-    func aDropWhileWaiting() async throws {
-        let rig = rig(ThrottleLimit(rate: 1))
-        _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
-        let dropped = await queue(rig, "b")
-        dropped.drop()
-        #expect(await dropped.nessError()?.kind == .dropped)
-        await rig.clock.waitUntil { $0.sleeperCount == 0 }
-        let next = await queue(rig, "c")
-        #expect(rig.clock.sleeps == [.seconds(1), .seconds(1)])
-        rig.clock.advance(by: .seconds(1))
-        _ = try await next.value
-        #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])
-    }
-
     @Test("requests that waited in the host's queue start at the rate, and not together")
     func behindTheHostQueue() async throws {
         let reached = Tally(), go = TestGate()
@@ -104,55 +89,5 @@ struct ThrottleTests {
         #expect(rig.mock.requests.count == 2)
         rig.clock.advance(by: .seconds(1))
         for promise in [first] + waiting { _ = try await promise.value }
-    }
-
-    @Test("a hundred requests take the time that the rate demands") func manyWait() async throws {
-        let rig = rig(ThrottleLimit(rate: 10), advances: true)
-        let promises = (0..<100).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
-        for promise in promises { _ = try await promise.value }
-        #expect(rig.clock.sleeps == Array(repeating: .milliseconds(100), count: 99))
-        #expect(rig.clock.now.offset == .milliseconds(9_900))
-    }
-
-    @Test("after a reset no request waits, none is sent, and the buckets are full") func aReset() async throws {
-        let rig = rig(ThrottleLimit(rate: 0.01))
-        _ = try await rig.ness.httpRequest(withUrl: "a").dataRequest().value
-        let waiting = await queue(rig, "b")
-        await rig.ness.reset()
-        #expect(await waiting.nessError()?.kind == .dropped)
-        #expect(await rig.clock.waitUntil { $0.sleeperCount == 0 })
-        _ = try await rig.ness.httpRequest(withUrl: "c").dataRequest().value
-        #expect(rig.mock.requests.map(\.url.path) == ["/a", "/c"])
-    }
-
-    @Test("with random drops all requests settle, and none starts too early", arguments: seeds(10))
-    func randomDrops(seed: UInt64) async throws {
-        let random = Lock(SeededGenerator(seed: seed)), starts = Log<Duration>()
-        let clock = ManualClock(advancesAutomatically: true)
-        let transport = FakeTransport { _, receive in
-            starts.add(clock.now.offset)
-            try await receive(.head(statusCode: 200, headers: [:]))
-        }
-        let ness = Ness {
-            $0.transport = transport
-            $0.clock = clock
-            // The clock runs ahead of the requests in flight, so no timeout may fire meanwhile.
-            $0.timeout = .seconds(1_000_000)
-            $0.throttle = ThrottleLimit(rate: 1)
-        }
-        let promises = (0..<100).map { ness.httpRequest(withUrl: "https://mock.test/\($0)").dataRequest() }
-        var dropped = 0
-        for promise in promises {
-            await yields(random)
-            if random.withLock({ Bool.random(using: &$0) }) { promise.drop() }
-        }
-        for promise in promises {
-            do { _ = try await promise.value } catch NessError.dropped { dropped += 1 }
-        }
-        let times = starts.entries.sorted()
-        #expect(times.count >= 100 - dropped)
-        #expect(times.enumerated().allSatisfy { $1 >= .seconds($0) })
-        // The remains of dropped requests disappear by themselves.
-        await clock.waitUntil { $0.sleeperCount == 0 }
     }
 }

@@ -35,14 +35,6 @@ import Testing
         await server.stop()
     }
 
-    @Test("parameters follow the query that the relative URL has")
-    func parameters() async throws {
-        try await withServer { server, ness in
-            _ = try await ness.httpRequest(withUrl: "users?a=1#part").set(urlParameters: ["b": 2]).dataRequest().value
-            #expect(server.requests.map(\.target) == ["/users?a=1&b=2"])
-        }
-    }
-
     @Test("an absolute URL does not need the base")
     func absolute() async throws {
         try await withServer(configure: { $0.baseURL = URL(string: "http://base.invalid/v1/") }) { server, ness in

@@ -48,15 +48,6 @@ import Testing
         #expect(rig.mock.requests.map(\.url.path) == ["/v1/x", "/v1/x", "/v1/x", "/x", "/x"])
     }
 
-    @Test("without a base URL a relative URL is an error, an absolute one is not")
-    func homeless() async throws {
-        let rig = try Self.rig()
-        rig.ness.environment = ServerEnvironment()
-        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .invalidRequest)
-        _ = try await rig.ness.httpRequest(withUrl: "https://one.test/v1/x").dataRequest().value
-        #expect(Self.sent(rig.mock) == ["one.test - -"])
-    }
-
     @Test("a running request keeps its environment in its attempts and redirects")
     func running() async throws {
         let reached = TestGate(), goOn = TestGate()
@@ -99,19 +90,6 @@ import Testing
         #expect(Self.sent(rig.mock) == ["one.test one old", "one.test one new"])
     }
 
-    @Test("a URL outside the base URL gets neither credentials nor secret default headers")
-    func outside() async throws {
-        let rig = try Self.rig {
-            $0.secretNames = ["X-API-Key"]
-            $0.defaultHeaders.add("en", for: "Accept-Language")
-        }
-        for text in ["https://one.test/v1/x", "https://one.test/v10/x", "https://two.test/v1/x"] {
-            _ = try await rig.ness.httpRequest(withUrl: text).dataRequest().value
-        }
-        #expect(Self.sent(rig.mock) == ["one.test one one", "one.test - -", "two.test - -"])
-        #expect(rig.mock.requests.allSatisfy { $0.headers["Accept-Language"] == "en" })
-    }
-
     @Test("the request's own header wins, once; a default with several values is sent completely")
     func ownHeaders() async throws {
         let rig = try Self.rig { $0.defaultHeaders = ["A": "default", "B": "1", "b": "2"] }
@@ -142,39 +120,5 @@ import Testing
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
         #expect(Self.sent(rig.mock) == ["two.test two two", "two.test two two"])
         #expect(rig.mock.requests.map(\.url.path) == ["/v1/x", "/v1/login"])
-    }
-
-    @Test("URL, header and credential always belong to one environment, whenever the switch happens")
-    func concurrent() async throws {
-        let rig = try Self.rig()
-        let environments = try ["one", "two"].map(Self.environment)
-        await onThreads(4) { thread in
-            for index in 0..<250 {
-                if thread == 0 {
-                    rig.ness.environment = environments[index % 2]
-                } else {
-                    _ = try? rig.ness.httpRequest(.post, withUrl: "x").dataRequest().wait(timeout: .seconds(60))
-                }
-            }
-        }
-        let sent = Self.sent(rig.mock)
-        #expect(sent.count == 750)
-        #expect(sent.allSatisfy { $0 == "one.test one one" || $0 == "two.test two two" })
-    }
-
-    @Test("any request can get an environment with its credential; its own header fields win")
-    func givenEnvironment() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let environment = ServerEnvironment(
-            baseURL: try url("https://mock.test"), defaultHeaders: ["A": "default", "B": "default"],
-            authentication: BearerAuthentication(token: "token"))
-        let plain = rig.ness.httpRequest(withUrl: "https://other.test/x").set(headers: ["b": "own"])
-        _ = try await plain.dataRequest().value
-        _ = try await plain.set(environment: environment).dataRequest().value
-        _ = try await plain.set(environment: environment).authenticate().dataRequest().value
-        let seen = rig.mock.requests.map { request in
-            ["A", "B", "Authorization"].map { request.headers[$0] ?? "-" }.joined(separator: " ")
-        }
-        #expect(seen == ["- own -", "default own -", "default own Bearer token"])
     }
 }

@@ -6,25 +6,6 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn(.withoutSockets)) struct HookTests {
-    @Test("hooks run in order, each on the result of the one before, in every calling style")
-    func requestHooks() async throws {
-        let rig = Rig {
-            $0.loaders = [
-                .modifyRequest { $0.headers["A"] = "1" },
-                .modifyRequest { $0.headers["B"] = "\($0.headers["A"] ?? "")2" },
-                .modifyRequest { $0.url = $0.url.appending(path: "more") },
-            ]
-        }
-        rig.mock.on(.get, "/x/more") { _ in .json(User(id: 1, name: "a")) }
-        let builder = rig.ness.httpRequest(withUrl: "x")
-        _ = try await builder.dataRequest().value
-        _ = try await builder.dataRequest(decoding: User.self).value
-        _ = try await rig.ness.request(TypedRequest<User>.get("x")).value
-        _ = try await onThread { Result { try builder.dataRequest().wait(timeout: .seconds(60)) } }.get()
-        #expect(rig.mock.requests.count == 4)
-        #expect(rig.mock.requests.allSatisfy { $0.headers["A"] == "1" && $0.headers["B"] == "12" })
-    }
-
     @Test("an error that a hook throws is the request's error, and nothing is sent")
     func stopping() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) {
@@ -36,16 +17,6 @@ import Testing
         await #expect(throws: Rejected(name: "back")) { _ = try await rig.ness.httpRequest(withUrl: "back").dataRequest().value }
         _ = try await rig.ness.httpRequest(withUrl: "yes").dataRequest().value
         #expect(rig.mock.requests.count == 2)
-    }
-
-    @Test("a hook can change a response before the validators see it")
-    func responseHooks() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(404))) {
-            $0.loaders = [.modifyResponse { $0.statusCode += 1 }, .modifyResponse { $0.headers["Seen"] = "\($0.statusCode)" }]
-        }
-        let message = try await rig.ness.httpRequest(withUrl: "x").validate(statusCode: 405).dataRequest().value.message
-        // Responses pass the loaders in reverse order.
-        #expect(message.headers["Seen"] == "404")
     }
 
     @Test(
@@ -143,35 +114,6 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a request that is dropped while its hook waits ends immediately, and is not sent again")
-    func dropped() async throws {
-        let reached = TestGate(), left = TestGate()
-        let rig = Rig(onUnmatched: .reply(.status(401))) {
-            $0.loaders = [
-                .followUp { _ in
-                    reached.open()
-                    await TestGate().wait()
-                    left.open()
-                    return .retry
-                }
-            ]
-        }
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await reached.wait()
-        promise.drop()
-        #expect(await promise.nessError()?.kind == .dropped)
-        await left.wait()
-        await rig.ness.reset()
-        #expect(rig.mock.requests.count == 1)
-    }
-
-    @Test("a one-line closure can return a response")
-    func answering() async throws {
-        let rig = Rig { $0.loaders = [.loader { request, _ in HTTPResponse(statusCode: 299, request: request) }] }
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 299)
-        #expect(rig.mock.requests.isEmpty)
-    }
-
     @Test("hooks run off the main thread, may suspend, and keep their state as long as the manager lives")
     @MainActor func hooks() async throws {
         final class Numbering: HTTPLoader {
@@ -194,50 +136,5 @@ import Testing
         _ = try await rig.ness.httpRequest(withUrl: "b").dataRequest().value
         #expect(rig.mock.requests.map { $0.headers["X-Call"] } == ["0", "1"])
         #expect(hook.wereOnMain.entries == [false, false])
-    }
-
-    /// Returns a manager whose hook sends the request again after a 401, once a gate opens.
-    private func waiting(_ recorder: ObserverTests.Recorder, _ reached: TestGate, _ go: TestGate) -> Rig {
-        let rig = ObserverTests.rig([recorder]) {
-            $0.loaders = [
-                .followUp { response in
-                    guard response.statusCode == 401 else { return .accept }
-                    reached.open()
-                    await go.wait()
-                    return .retry
-                }
-            ]
-        }
-        rig.mock.on(.get, "/x", replies: [.status(401), .text("in")])
-        return rig
-    }
-
-    @Test("a request rests while a hook waits, and continues without a second start")
-    func interruption() async throws {
-        let recorder = ObserverTests.Recorder(), reached = TestGate(), go = TestGate()
-        let rig = waiting(recorder, reached, go)
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await reached.wait()
-        let before = ObserverTests.sent + ["head"]
-        for _ in 0..<100 { await Task.yield() }
-        #expect(recorder.events == before && !promise.isCompleted && rig.mock.requests.count == 1)
-        go.open()
-        #expect(try await promise.value.message.text == "in")
-        await recorder.log.wait(for: before.count + 6)
-        #expect(recorder.events == before + ["exchange", "head", "received 200", "success 200"] + ObserverTests.ended)
-    }
-
-    @Test("a drop while a hook waits ends the request like any drop")
-    func breaking() async throws {
-        let recorder = ObserverTests.Recorder(), reached = TestGate()
-        let rig = waiting(recorder, reached, TestGate())
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await reached.wait()
-        promise.drop()
-        #expect(await promise.nessError()?.kind == .dropped)
-        await rig.ness.reset()
-        await recorder.log.wait(for: 7)
-        #expect(recorder.events == ObserverTests.sent + ["head", "failure dropped"] + ObserverTests.ended)
-        #expect(rig.mock.requests.count == 1)
     }
 }

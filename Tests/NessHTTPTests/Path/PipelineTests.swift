@@ -125,73 +125,6 @@ import Testing
         }
     }
 
-    @Test("an error that a loader throws reaches the caller unchanged, in every calling style")
-    func throwing() async throws {
-        for loader in [
-            ClosureLoader { _, _ in throw Rejected(name: "before") },
-            ClosureLoader { request, next in
-                _ = try await next(request)
-                throw Rejected(name: "after")
-            },
-        ] {
-            try await withServer(configure: { $0.loaders = [loader] }) { _, ness in
-                let builder = ness.httpRequest(withUrl: "x")
-                await #expect(throws: Rejected.self) { _ = try await builder.dataRequest().value }
-                await #expect(throws: Rejected.self) { _ = try await builder.dataRequest(decoding: User.self).value }
-                let promise = builder.dataRequest()
-                _ = try? await promise.value
-                #expect(promise.error is Rejected)
-                #expect(promise.status.text == "error")
-            }
-        }
-    }
-
-    @Test("a loader sees the library's errors, and may recover from them")
-    func recovers() async throws {
-        let seen = Log<any Error>()
-        let loader = ClosureLoader { request, next in
-            do {
-                return try await next(request)
-            } catch {
-                seen.add(error)
-                return Self.response("recovered", to: request)
-            }
-        }
-        let base = try await refusingURL()
-        let text = try await Ness { $0.loaders = [loader] }.httpRequest(withUrl: base).dataRequest().value.message.text
-        #expect(text == "recovered")
-        #expect(seen.entries.count == 1)
-    }
-
-    @Test("a drop cancels a running loader")
-    func cancelled() async throws {
-        let reached = TestGate(), ended = TestGate()
-        let loader = ClosureLoader { request, next in
-            reached.open()
-            await TestGate().wait()
-            if Task.isCancelled { ended.open() }
-            return try await next(request)
-        }
-        let promise = Ness { $0.loaders = [loader] }.httpRequest(withUrl: "http://127.0.0.1/").dataRequest()
-        await reached.wait()
-        promise.drop()
-        await ended.wait()
-        #expect(ended.isOpen)
-        #expect(await promise.nessError()?.kind == .dropped)
-    }
-
-    @Test("a loader can be called without a manager")
-    func alone() async throws {
-        let loader = ClosureLoader { request, next in
-            var request = request
-            request.headers["X"] = "1"
-            return try await next(request)
-        }
-        let request = HTTPRequest(url: try url("http://x"))
-        let response = try await loader.load(request, next: HTTPNext { Self.response($0.headers["X"] ?? "", to: $0) })
-        #expect(response.text == "1")
-    }
-
     /// A manager with two loaders. Each records the end of the loaders below it.
     private func noting(_ log: Log<String>, _ configure: (inout Ness.Configuration) -> Void) -> Rig {
         Rig { configuration in
@@ -245,53 +178,5 @@ import Testing
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().handle { _ in log.add("caller") }.nessError()
         #expect(error?.context.reason == "the loader has no time" && error?.request?.url.path == "/x")
         #expect(log.entries.suffix(3) == ["inner: timedOut", "outer: timedOut", "caller"])
-    }
-
-    @Test("a handler for drops that is added after the drop runs immediately, for a caller or a loader")
-    func lateHandlers() async throws {
-        let reached = TestGate(), go = TestGate(), told = Log<Bool>()
-        let rig = Rig(onUnmatched: .reply(.status(200))) {
-            $0.loaders = [
-                .loader { request, next in
-                    reached.open()
-                    await Task.detached { await go.wait() }.value
-                    let isTold = Lock(false)
-                    await withTaskCancellationHandler {
-                        told.add(isTold.withLock { $0 })
-                    } onCancel: {
-                        isTold.withLock { $0 = true }
-                    }
-                    return try await next(request)
-                }
-            ]
-        }
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(), heard = Log<String>()
-        await reached.wait()
-        promise.drop()
-        promise.handle(on: .immediate) { heard.add(($0 as? NessError)?.kind.rawValue ?? "") }
-        #expect(heard.entries == ["dropped"])
-        go.open()
-        await told.wait(for: 1)
-        #expect(told.entries == [true])
-        await rig.ness.reset()
-        #expect(rig.mock.requests.isEmpty)
-    }
-
-    @Test("a loader behind authentication sees the request as sent, with its credential")
-    func prepared() async throws {
-        let seen = Log<String>()
-        let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in
-            configuration.authentication = BearerAuthentication(token: "token")
-            configuration.insert(
-                .modifyRequest { request in
-                    seen.add(
-                        "\(request.headers["Authorization"] ?? "-") \(request.body?.data.map { String(decoding: $0, as: UTF8.self) } ?? "")"
-                    )
-                }, at: .authenticated)
-        }
-        let builder = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "body")
-        #expect(try builder.build().headers["Authorization"] == nil)
-        _ = try await builder.dataRequest().value
-        #expect(seen.entries == ["Bearer token body"])
     }
 }

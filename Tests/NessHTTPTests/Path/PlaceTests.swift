@@ -33,16 +33,6 @@ import Testing
         #expect(log.entries == expected)
     }
 
-    @Test("loaders at one place run in the order in which they were inserted")
-    func order() async throws {
-        let log = Log<String>()
-        let rig = Rig(onUnmatched: .reply(.status(200))) { configuration in
-            for name in ["a", "b", "c"] { configuration.insert(Self.logging(name, log), at: .exchange) }
-        }
-        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
-        #expect(log.entries == ["a", "b", "c"])
-    }
-
     @Test("a loader before the retries runs once, one after them for each attempt, from the original request")
     func attempts() async throws {
         let log = Log<String>()

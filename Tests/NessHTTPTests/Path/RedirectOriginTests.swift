@@ -99,22 +99,6 @@ import Testing
         }
     }
 
-    @Test("the same origin gets everything", arguments: RedirectTests.codes)
-    func sameOrigin(_ status: Int) async throws {
-        try await serving({ request in
-            switch request.path {
-            case "/from": .status(status, headers: ["Location": "/via"])
-            case "/via": .status(status, headers: ["Location": "http://127.0.0.1:\(request.url?.port ?? 0)/to"])
-            default: .text("arrived")
-            }
-        }) { server in
-            _ = try await builder(nil, .get, server.at("/from")).dataRequest().value
-            #expect(server.requests.map(\.target) == ["/from", "/via", "/to"])
-            try expectSecrets(server.requests[1].headers, like: server.requests[0].headers)
-            try expectSecrets(server.requests[2].headers, like: server.requests[0].headers)
-        }
-    }
-
     @Test("a removed secret does not return")
     func thereAndBack() async throws {
         try await serving({ request in

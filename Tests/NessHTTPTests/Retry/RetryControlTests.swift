@@ -69,28 +69,6 @@ import Testing
         }
     }
 
-    @Test(
-        "a closure decides by request, error and attempt, and checks the method itself",
-        arguments: [HTTPMethod.get, .post])
-    func closure(method: HTTPMethod) async throws {
-        struct Idempotent: RetryControl {
-            let attempts = Log<Int>()
-            func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-                attempts.add(attempt.number)
-                return attempt.request.method.isIdempotent && attempt.error != nil ? .retry : .noRetry
-            }
-        }
-        let rig = Rig(), control = Idempotent()
-        rig.mock.on(method, "/x", replies: [.failure(.timedOut), .failure(.connectionLost), .status(200)])
-        let promise = rig.ness.httpRequest(method, withUrl: "x").dataRequest(with: control)
-        if method == .get {
-            #expect(try await promise.value.message.statusCode == 200)
-        } else {
-            #expect(await promise.nessError()?.kind == .timedOut)
-        }
-        #expect(control.attempts.entries == (method == .get ? [1, 2] : [1]))
-    }
-
     @Test("transient failures are retried where that is safe; a bad certificate, URL or redirect is not")
     func passing() async throws {
         let control = BackoffRetryControl(maxRetryCount: 1) { $0.lowerBound }

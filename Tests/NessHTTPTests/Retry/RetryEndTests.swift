@@ -28,19 +28,6 @@ struct RetryEndTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("the callback may be called later, from any thread")
-    func aCallbackMayBeCalledLaterFromAnywhere() async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/x", replies: [.failure(.connectionLost), .status(200)])
-        let seen = Log<String>()
-        let control = ClosureRetryControl { request, response, error, decide in
-            seen.add("\(request.url) \(response == nil) \((error as? NessError)?.kind.rawValue ?? "-")")
-            DispatchQueue(label: "later").async { decide(.retry) }
-        }
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 200)
-        #expect(seen.entries == ["https://mock.test/x true connectionLost"])
-    }
-
     @Test("a callback that is released uncalled ends the attempts") func aCallbackThatIsNeverCalledEndsIt() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
@@ -105,34 +92,6 @@ struct RetryEndTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
         #expect(control.asked.entries.count == 1)
         #expect(await witness.outcome() == ["dropped"])
-    }
-
-    @Test("a delayed retry delivers") func aDelayedRetryDelivers() async throws {
-        let rig = Rig(advances: false)
-        rig.mock.on(.post, "/x", replies: [.status(503), .status(201)])
-        let control = CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 60)
-        let promise = rig.ness.httpRequest(.post, withUrl: "x").dataRequest(with: control)
-        await rig.untilAsleep()
-        rig.clock.advance(by: .seconds(59))
-        #expect(!promise.isCompleted)
-        rig.clock.advance(by: .seconds(1))
-        #expect(try await promise.value.message.statusCode == 201)
-    }
-
-    @Test("no control decides about a drop during the exchange") func aDropOnTheWireIsNotAskedAbout() async throws {
-        let rig = Rig(), arrived = TestGate(), never = TestGate(), control = AskedControl(Eager())
-        rig.mock.on(.get, "/x") { _ in
-            arrived.open()
-            await never.wait()
-            return .status(200)
-        }
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
-        await arrived.wait()
-        promise.drop()
-        #expect(await promise.nessError()?.kind == .dropped)
-        await rig.sentinel()
-        #expect(control.asked.entries.isEmpty)
-        #expect(rig.mock.requests.count == 2)
     }
 
     @Test("no wait starts that would pass the deadline") func aDelayBeyondTheDeadlineIsNotBegun() async throws {

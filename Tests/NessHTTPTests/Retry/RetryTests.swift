@@ -6,22 +6,6 @@ import Testing
 
 @Suite("Retry", .inTurn)
 struct RetryTests {
-    @Test("the counter retries up to its limit, each time after its delay") func theExampleOfTheContract() async throws {
-        let mock = MockTransport()
-        mock.on(.post, "/flaky", replies: [.failure(.timedOut), .status(503, headers: ["Retry-After": "1"]), .status(201)])
-        let clock = ManualClock(advancesAutomatically: true)
-        let ness = Ness {
-            $0.transport = mock
-            $0.clock = clock
-            $0.baseURL = URL(string: "https://mock.test")
-        }
-        let promise = ness.httpRequest(.post, withUrl: "flaky")
-            .dataRequest(with: CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60))
-        #expect(try await promise.value.message.statusCode == 201)
-        #expect(clock.sleeps == [.seconds(60), .seconds(60)])
-        #expect(try mock.requests.map(\.url) == Array(repeating: url("https://mock.test/flaky"), count: 3))
-    }
-
     @Test(
         "the counter makes exactly its number of retries, after the same delay",
         arguments: [(-1, 1), (0, 1), (1, 2), (4, 5)])
@@ -33,15 +17,6 @@ struct RetryTests {
         #expect(result.message.statusCode == 503)
         #expect(rig.mock.requests.count == requests)
         #expect(rig.clock.sleeps == Array(repeating: .seconds(2), count: requests - 1))
-    }
-
-    @Test("without a delay the counter retries immediately") func withoutADelayNobodyWaits() async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
-        let control = CounterRetryControl(maxRetryCount: 3)
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 200)
-        #expect(rig.mock.requests.count == 2)
-        #expect(rig.clock.sleeps.isEmpty)
     }
 
     @Test("the counter waits as long as the server asks") func theCounterWaitsAsLongAsTheServerAsks() async throws {
@@ -66,13 +41,6 @@ struct RetryTests {
         #expect(rig.clock.now.offset <= longest)
     }
 
-    @Test("without a control nothing is retried") func withoutAControlNothingIsRetried() async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 503)
-        #expect(rig.mock.requests.count == 1)
-    }
-
     @Test("two equal concurrent calls have two retries each, and so has a later one")
     func theStateIsOfOneRequest() async throws {
         let rig = Rig(), tally = Tally(), both = TestGate()
@@ -90,33 +58,6 @@ struct RetryTests {
         _ = try await request.dataRequest(with: control).value
         #expect(control.asked.entries.suffix(3).map(\.number) == [1, 2, 3])
         #expect(rig.mock.requests.count == 9)
-    }
-
-    @Test("the control of a request replaces the manager's")
-    func thatOfTheRequestBeatsThatOfTheManager() async throws {
-        let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 5) }
-        rig.mock.on(.get, "/x", replies: [.status(503)])
-        let request = rig.ness.httpRequest(withUrl: "x")
-        _ = try await request.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
-        #expect(rig.mock.requests.count == 2)
-        _ = try await request.dataRequest().value
-        #expect(rig.mock.requests.count == 8)
-    }
-
-    @Test("every attempt sends the whole body") func theBodyIsSentWholeEachTime() async throws {
-        let tally = Tally(), body = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
-        let clock = ManualClock(advancesAutomatically: true)
-        try await withServer { _ in
-            .status(tally.enter() < 2 ? 503 : 201)
-        } configure: {
-            $0.clock = clock
-        } _: { server, ness in
-            let control = CounterRetryControl(maxRetryCount: 5, timeIntervalBeforeTryToRetry: 1)
-            let result = try await ness.httpRequest(.put, withUrl: "x").set(body: body).dataRequest(with: control).value
-            #expect(result.message.statusCode == 201)
-            #expect(server.requests.count == 3)
-            #expect(server.requests.allSatisfy { $0.body == body })
-        }
     }
 
     @Test("each attempt starts from the original request")
@@ -148,16 +89,6 @@ struct RetryTests {
         #expect(delegate.seen.entries.map { $0.headers.contains("X-Mark") } == [false, false, false])
         #expect(seenByLoader.entries == Array(repeating: ["delegate"], count: 3))
         #expect(rig.mock.requests.map { $0.headers.members(of: "X-Mark") } == Array(repeating: ["delegate", "loader"], count: 3))
-    }
-
-    @Test("the control decides about a validation failure, and sees the response")
-    func aValidatorsRefusalIsAskedAboutWithItsResponse() async throws {
-        let rig = Rig(), control = AskedControl()
-        rig.mock.on(.get, "/x", replies: [.status(404), .status(200)])
-        let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
-        #expect(try await promise.value.message.statusCode == 200)
-        #expect(control.asked.entries.map { $0.response?.statusCode } == [404])
-        #expect(control.asked.entries.map { ($0.error as? NessError)?.kind } == [.validation])
     }
 
     @Test("the control sees the elapsed time and the server's Retry-After")
