@@ -41,17 +41,6 @@ struct DuplicateDecisionTests {
         #expect(error?.context.reason.contains(name) == true, sourceLocation: sourceLocation)
     }
 
-    @Test("dropAndRequestAgain excludes the previous caller, and the new one gets the new response")
-    func dropAndRequestAgain() async throws {
-        let stage = Stage(.dropAndRequestAgain)
-        let old = await stage.call(), new = await stage.call()
-        await isSetAside(old, by: "dropAndRequestAgain")
-        await stage.rig.mock.waitUntil { $0.requests.count == 2 }
-        await stage.ended.wait(for: 1)
-        stage.gates[1].open()
-        #expect(try await new.value.message.text == "2")
-    }
-
     @Test("the error of an excluded caller names that caller's request, not the later one") func requestOfExcludedCaller() async throws {
         let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.dropPreviousRequest }, began = TestGate()
         rig.mock.on(.get, "/search") { request in
@@ -76,23 +65,6 @@ struct DuplicateDecisionTests {
         stage.gates[1].open()
         #expect(try await new.value.message.text == "2")
         #expect(control.asked.entries.isEmpty)
-        #expect(stage.rig.mock.requests.count == 2)
-    }
-
-    @Test("dropAndRequestAgainWithCompletion passes the new result to a closure, and excludes both callers")
-    func dropAndRequestAgainWithCompletion() async throws {
-        let got = Log<String>(), done = TestGate()
-        let stage = Stage(
-            .dropAndRequestAgainWithCompletion { result in
-                got.add((try? result.get().text) ?? "error")
-                done.open()
-            })
-        let old = await stage.call(), new = await stage.call()
-        await isSetAside(old, by: "dropAndRequestAgainWithCompletion")
-        await isSetAside(new, by: "dropAndRequestAgainWithCompletion")
-        stage.gates[1].open()
-        await done.wait()
-        #expect(got.entries == ["2"])
         #expect(stage.rig.mock.requests.count == 2)
     }
 
@@ -130,21 +102,23 @@ struct DuplicateDecisionTests {
         #expect(stage.handler.asked.entries.map(\.kind) == [.data])
     }
 
-    @Test("useCompletion passes the result of the exchange to a closure, and excludes both callers")
-    func useCompletion() async throws {
+    @Test("a decision with a completion passes it the result of the exchange, and excludes both callers", arguments: [true, false])
+    func completion(replaces: Bool) async throws {
         let got = Log<String>(), done = TestGate()
-        let stage = Stage(
-            .useCompletion { result in
-                got.add((try? result.get().text) ?? "error")
-                done.open()
-            })
-        let first = await stage.call(), second = await stage.call()
-        await isSetAside(first, by: "useCompletion")
-        await isSetAside(second, by: "useCompletion")
-        stage.gates[0].open()
+        let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { result in
+            got.add((try? result.get().text) ?? "error")
+            done.open()
+        }
+        let stage = Stage(replaces ? .dropAndRequestAgainWithCompletion(completion) : .useCompletion(completion))
+        let callers = [await stage.call(), await stage.call()]
+        for caller in callers {
+            await isSetAside(caller, by: replaces ? "dropAndRequestAgainWithCompletion" : "useCompletion")
+        }
+        let count = replaces ? 2 : 1
+        stage.gates[count - 1].open()
         await done.wait()
-        #expect(got.entries == ["1"])
-        #expect(stage.rig.mock.requests.count == 1)
+        #expect(got.entries == ["\(count)"])
+        #expect(stage.rig.mock.requests.count == count)
     }
 
     @Test(

@@ -48,32 +48,6 @@ import Testing
         #expect(hidden?.description.contains("1234") == false)
     }
 
-    @Test("each caller leaves after its own idle timeout, and the others continue", arguments: [true, false])
-    func ownTimeout(shortFirst: Bool) async throws {
-        let gate = TestGate(), wire = ReceiveGates()
-        let rig = Rig(advances: false) { wire.install(in: &$0) }
-        rig.mock.on(.get, "/x") { _ in
-            await gate.wait()
-            return .text("late")
-        }
-        let limits: [Duration] = shortFirst ? [.milliseconds(500), .seconds(1_000_000)] : [.seconds(1_000_000), .milliseconds(500)]
-        let first = rig.ness.httpRequest(withUrl: "x").set(timeout: limits[0]).dataRequest()
-        await rig.mock.waitUntil { $0.requests.count == 1 }
-        let second = rig.ness.httpRequest(withUrl: "x").set(timeout: limits[1]).dataRequest()
-        await wire.changed.wait { second.status.text.hasPrefix("running") }
-        let (short, long) = shortFirst ? (first, second) : (second, first)
-        // The timer of the shorter limit may start a moment after the caller has joined, and a byte may move after that.
-        while !short.isCompleted {
-            rig.clock.advance(by: .milliseconds(600))
-            await Task.yield()
-        }
-        #expect(await short.nessError()?.kind == .timedOut)
-        #expect(!long.isCompleted)
-        gate.open()
-        #expect(try await long.value.message.text == "late")
-        #expect(rig.mock.requests.count == 1)
-    }
-
     @Test("a caller who joins several exchanges, such as those of segments, leaves after its own idle timeout")
     func ownTimeoutOfSegments() async throws {
         let manual = ManualClock(), clock = PipelineClock(manual)
@@ -143,24 +117,6 @@ import Testing
         for flight in [before, after, other] { flight.discard() }
     }
 
-    @Test("a flight is found among others for its URL, and all callers of one can be excluded")
-    func many() throws {
-        var table = FlightTable()
-        let flights = try (0..<500).map { try Self.flight("x", user: $0) }
-        for (flight, _) in flights { _ = table.insert(flight, replacing: nil) }
-        let running = table.running(flights[499].1)
-        #expect(running === flights[499].0)
-        for (flight, _) in flights { table.remove(flight) }
-        for (flight, _) in flights { flight.discard() }
-
-        let (shared, _) = try Self.flight("x")
-        let request = shared.request
-        for _ in 0..<500 { _ = shared.join(request, in: Self.context(request)) }
-        #expect(shared.callerCount == 501)
-        shared.excludeMembers(becauseOf: "excluded")
-        #expect(shared.callerCount == 0)
-    }
-
     @Test("a read that starts after a write has completed does not join a read from before it")
     func readAfterWrite() async throws {
         let gate = TestGate()
@@ -199,24 +155,6 @@ import Testing
         #expect(try await yours.value.message.text == "yours")
     }
 
-    private enum Trace {
-        @TaskLocal static var name = "none"
-    }
-
-    @Test("a shared flight runs with the task-local values of the caller who started it")
-    func taskLocals() async throws {
-        let seen = Log<String>()
-        let ness = Ness {
-            $0.baseURL = URL(string: "https://mock.test")
-            $0.transport = FakeTransport { _, receive in
-                seen.add(Trace.name)
-                try await receive(.head(statusCode: 200, headers: [:]))
-            }
-        }
-        _ = try await Trace.$name.withValue("caller") { try await ness.httpRequest(withUrl: "x").dataRequest().value }
-        #expect(seen.entries == ["caller"])
-    }
-
     @Test("a caller who leaves a shared flight gets no more events, and is released")
     func leaving() async throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
@@ -238,6 +176,19 @@ import Testing
         #expect(flight.callerCount == 0 && !flight.isOpen)
     }
 
+    @Test("a flight that does not start, because another caller was faster, is released with its caller")
+    func discarded() async throws {
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        weak var released: Flight?
+        do {
+            let flight = Flight(request, in: Self.context(request))
+            released = flight
+            #expect(flight.join(request, in: Self.context(request)) != nil, "it takes a caller")
+            flight.discard()
+        }
+        #expect(released == nil)
+    }
+
     @Test("a caller who joins a flight just before its end gets its response; one that all callers have left accepts nobody")
     func joiningAtTheEnd() async throws {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
@@ -255,74 +206,5 @@ import Testing
         _ = try #require(left.join(request, in: Self.context(request)))
         left.excludeMembers(becauseOf: "excluded")
         #expect(left.join(request, in: Self.context(request)) == nil, "it was left by all")
-    }
-
-    @Test("a caller who leaves a flight ends its own wait, even if a loader keeps its task from being canceled")
-    func leavingEndsTheWait() throws {
-        let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let flight = Flight(request, in: Self.context(request))
-        let members = try (0..<2).map { _ in try #require(flight.join(request, in: Self.context(request))) }
-        for member in members {
-            member.leave()
-            #expect(member.waiter?.hasEnded == true)
-        }
-    }
-
-    @Test("of several callers who each exclude the others, the last to join stays")
-    func excludingOneAnother() throws {
-        let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let flight = Flight(request, in: Self.context(request))
-        let members = try (0..<3).map { _ in
-            try #require(flight.join(request, in: Self.context(request), excludingOthers: "excluded"))
-        }
-        #expect(members.map { $0.waiter?.hasEnded } == [true, true, false])
-        #expect(flight.isOpen && flight.callerCount == 1)
-    }
-
-    @Test("a flight that its last caller has left has no other outcome than the error of that caller")
-    func theErrorOfTheStop() throws {
-        let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let flight = Flight(request, in: Self.context(request))
-        let member = try #require(flight.join(request, in: Self.context(request), isRunner: true))
-        member.leave(becauseOf: TransportError.tls)
-        // The task that runs the flight may notice the stop in any step.
-        #expect(flight.checkIdleness(since: .zero, at: .seconds(1_000_000), hasHead: false) == nil)
-        let outcome = flight.finish(.failure(CancellationError()))
-        #expect(throws: TransportError.self) { try outcome.get() }
-    }
-
-    @Test("a flight that does not start, because another caller was faster, is released with its caller")
-    func discarded() async throws {
-        let request = HTTPRequest(url: try url("https://mock.test/x"))
-        weak var released: Flight?
-        do {
-            let flight = Flight(request, in: Self.context(request))
-            released = flight
-            #expect(flight.join(request, in: Self.context(request)) != nil, "it takes a caller")
-            flight.discard()
-        }
-        #expect(released == nil)
-    }
-
-    @Test("a request releases its objects at its end, even if it was observed and its response is kept")
-    func noCycle() async throws {
-        final class Kept: Sendable {}
-        enum Holds: RequestOptionKey { static let defaultValue: Kept? = nil }
-        let rig = Rig { $0.observers = [ActivityCounter(), RequestLogger { _ in }] }
-        rig.mock.on(nil, "/x") { _ in .text("x") }
-        weak var weakly: Kept?
-        func send() async throws {
-            let kept = Kept()
-            weakly = kept
-            let request = rig.ness.httpRequest(.post, withUrl: "x").set(option: Holds.self, to: kept)
-            _ = try await request.dataRequest().value
-            for try await _ in request.streamRequest().chunks {}
-            _ = await request.validate(statusCode: 300).dataRequest().nessError()
-        }
-        try await send()
-        rig.mock.forgetRequests()
-        // The tasks release the requests a moment after the promises have settled.
-        for _ in 0..<100_000 where weakly != nil { await Task.yield() }
-        #expect(weakly == nil)
     }
 }

@@ -69,41 +69,6 @@ import Testing
         }
     }
 
-    private struct User: Decodable, Equatable { let name: String }
-
-    @Test("an awaited request has what its promise has: validators, decoding and the API's own errors")
-    func sameResults() async throws {
-        let user = #"{"name":"Ann"}"#
-        try await withServer { request in
-            guard request.path == "/user" else { return .status(404) }
-            return .text(user, headers: ["Content-Type": "application/json"])
-        } _: { _, ness in
-            let decoded: User = try await ness.get("user").decoded()
-            #expect(decoded == User(name: "Ann"))
-            #expect(try await ness.get("user").text() == user)
-            #expect(try await ness.get("user").data().count == 14)
-            #expect(try await ness.get("none").response().statusCode == 404)
-            let rejected = await #expect(throws: NessError.self) { _ = try await ness.get("none").text() }
-            #expect(rejected?.kind == .validation)
-            let undecoded = await #expect(throws: NessError.self) { _ = try await ness.get("user").decoded(as: Int.self) }
-            #expect(undecoded?.kind == .decoding)
-        }
-    }
-
-    @Test("an awaited request in a task that is canceled already is not sent")
-    func canceledBefore() async throws {
-        try await withServer { _ in
-            .text("x")
-        } _: { server, ness in
-            let error = await Task {
-                withUnsafeCurrentTask { $0?.cancel() }
-                return await #expect(throws: NessError.self) { _ = try await ness.get("x").response() }
-            }.value
-            #expect(error?.kind == .dropped)
-            #expect(server.requests.isEmpty)
-        }
-    }
-
     @Test("an awaited request of a manager with a loader that ignores cancellation returns when its task is canceled")
     func deafLoader() async throws {
         struct Deaf: HTTPLoader {

@@ -127,32 +127,6 @@ import Testing
         }
     }
 
-    @Test("a request that is dropped before it could be shared is never sent, for five hundred requests")
-    func beforeSharing() async throws {
-        let reached = Tally(), ended = Tally(), sent = Tally()
-        let hold = ClosureLoader { request, next in
-            defer { ended.enter() }
-            reached.enter()
-            await TestGate().wait()
-            return try await next(request)
-        }
-        let ness = Ness { configuration in
-            configuration.insert(hold, at: .authenticated)
-            configuration.transport = FakeTransport { _, receive in
-                sent.enter()
-                try await receive(.head(statusCode: 200, headers: [:]))
-            }
-        }
-        for round in 1...500 {
-            let promise = ness.httpRequest(withUrl: "http://x").dataRequest()
-            await reached.wait(for: round)
-            promise.drop()
-            await ended.wait(for: round)
-        }
-        await ness.reset()
-        #expect(sent.total == 0)
-    }
-
     @Test("a drop after the end changes nothing")
     func late() async throws {
         try await withServer { _, ness in
@@ -164,54 +138,6 @@ import Testing
             let text = try await promise.value.message.text
             #expect(text == "ok")
         }
-    }
-
-    @Test("dropping one branch of a promise leaves the request to the other")
-    func otherBranch() async throws {
-        let received = TestGate(), answer = TestGate()
-        try await withServer({ _ in
-            received.open()
-            await answer.wait()
-            return .text("kept")
-        }) { _, ness in
-            let promise = ness.httpRequest(withUrl: "x").dataRequest()
-            let left = promise.then { $0.message.text }
-            let right = promise.then { $0.message.text }
-            await received.wait()
-            left.drop()
-            #expect(promise.status.text == "running 0.0")
-            answer.open()
-            let text = try await right.value
-            #expect(text == "kept")
-            #expect(await left.nessError()?.kind == .dropped)
-        }
-    }
-
-    @Test("a drop notifies a handler exactly once, and a success never follows")
-    func handlers() async throws {
-        let log = Log<String>()
-        let promise = try await drop { promise in
-            promise.finally { value, error in log.add("\(value == nil) \((error as? NessError)?.kind.rawValue ?? "")") }
-            promise.drop()
-            promise.drop()
-        }
-        _ = await promise.finally { _, _ in }.nessError()
-        #expect(log.entries == ["true dropped"])
-    }
-
-    @Test("dropping a typed request closes its connection, and the error names the request")
-    func typed() async throws {
-        let received = TestGate()
-        let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received), .stall] })
-        let promise = Ness().httpRequest(.put, withUrl: server.url.appending(path: "typed"))
-            .set(stringBody: "x").dataRequest(decoding: User.self)
-        await received.wait()
-        promise.drop()
-        #expect(await server.waitUntil { $0.busyConnections == 0 })
-        let error = await promise.nessError()
-        #expect(error?.kind == .dropped)
-        #expect(error?.description.contains("PUT") == true && error?.description.contains("/typed") == true)
-        await server.stop()
     }
 
     @Test("late events of an abandoned request reach neither its caller nor the next request's")
@@ -294,11 +220,22 @@ import Testing
         }
     }
 
-    @Test("a request right after a drop delivers, a thousand times") func dropThenStart() async throws {
-        let rig = Rig(onUnmatched: .reply(.text("x")))
-        for _ in 0..<1_000 {
-            rig.ness.httpRequest(withUrl: "x").dataRequest().drop()
-            #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "x")
+    @Test("a request continues without its manager, and can still be dropped")
+    func withoutManager() async throws {
+        let answer = TestGate()
+        try await serving({ request in
+            await answer.wait()
+            return .text("fine")
+        }) { server in
+            let kept = Ness().httpRequest(withUrl: server.url).dataRequest()
+            let dropped = Ness().httpRequest(withUrl: server.url).dataRequest()
+            await server.waitUntil { $0.requestCount == 2 }
+            dropped.drop()
+            #expect(await server.waitUntil { $0.openConnections == 1 })
+            answer.open()
+            let text = try await kept.value.message.text
+            #expect(text == "fine")
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
     }
 }

@@ -51,15 +51,6 @@ import Testing
         #expect(invalid.status.text == "error")
     }
 
-    @Test("a rejected response is an error, not completed")
-    func refused() async throws {
-        try await withServer({ _ in .status(500) }) { _, ness in
-            let promise = ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest()
-            _ = await promise.nessError()
-            #expect(promise.status.text == "error")
-        }
-    }
-
     @Test("the fraction of a running request follows the body as it arrives")
     func progress() async throws {
         let half = TestGate(), rest = TestGate()
@@ -105,29 +96,6 @@ import Testing
 
     static let fractions: [(Int64, Int64, Double)] = [(0, 0, 1), (0, 4, 0), (1, 4, 0.25), (4, 4, 1), (9, 4, 1)]
 
-    @Test("the fraction stays between 0 and 1", arguments: fractions)
-    func fraction(completed: Int64, total: Int64, fraction: Double) {
-        #expect(TransferProgress(completedBytes: completed, totalBytes: total).fractionCompleted == fraction)
-    }
-
-    @Test("a POST is running while the server delays the response")
-    func postRunning() async throws {
-        let received = TestGate(), answer = TestGate()
-        try await withServer({ _ in
-            received.open()
-            await answer.wait()
-            return .status(200)
-        }) { _, ness in
-            let promise = ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").dataRequest()
-            await received.wait()
-            // The fraction is that of the upload. The transport may not have told yet that it is over.
-            #expect(["running 0.0", "running 1.0"].contains(promise.status.text))
-            answer.open()
-            _ = try await promise.value
-            #expect(promise.status.text == "completed 200")
-        }
-    }
-
     @Test("over a retry, a status is running, starts over, and ends once")
     func statusOverRetry() async throws {
         let rig = Rig(advances: false), seen = Log<String>(), tally = Tally()
@@ -151,36 +119,6 @@ import Testing
         _ = try await promise.value
         seen.add(promise.status.text)
         #expect(seen.entries == ["running 0.0", "running 0.0", "completed 200"])
-    }
-
-    @Test("a request, even a typed one, has progress and can be dropped; an error takes precedence over a response")
-    func handles() async throws {
-        let rig = Rig(), reached = Tally(), never = TestGate()
-        rig.mock.on(.post, "/held") { _ in
-            reached.enter()
-            await never.wait()
-            return .json(User(id: 1, name: "late"))
-        }
-        rig.mock.on(.post, "/x", replies: [.text("12345")])
-        let builder = rig.ness.httpRequest(.post, withUrl: "held").set(stringBody: "abc")
-        let data = builder.dataRequest(), typed = builder.dataRequest(decoding: User.self)
-        await reached.wait(for: 2)
-        #expect(data.progress.completedBytes == 3)
-        data.drop()
-        typed.drop()
-        #expect(await data.nessError()?.kind == .dropped)
-        #expect(await typed.nessError()?.kind == .dropped)
-        let whole = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").dataRequest()
-        _ = try await whole.value
-        #expect(whole.progress == TransferProgress(completedBytes: 8, totalBytes: 8))
-        let broken = Ness {
-            $0.transport = FakeTransport { _, receive in
-                try await receive(.head(statusCode: 200, headers: [:]))
-                try await receive(.body(Data("half".utf8)))
-                throw TransportError.connectionLost
-            }
-        }
-        #expect(await broken.httpRequest(withUrl: "http://x").dataRequest().nessError()?.kind == .connectionLost)
     }
 
     @Test("progress is a fraction of the length and ends at 1, for any status, even for a hook's request")

@@ -190,22 +190,6 @@ import Testing
         }
     }
 
-    @Test("a drop at any moment settles once, and the next upload works", arguments: [1_000, 3_000_000])
-    func dropAnywhere(count: Int) async throws {
-        let generator = Lock(SeededGenerator(seed: UInt64(count)))
-        try await withUpload(of: count) { file, content, rig in
-            for _ in 0..<40 {
-                let promise = rig.ness.httpRequest(.put, withUrl: "a").uploadRequest(forFileLocation: file), ends = Witness(promise)
-                for _ in 0..<generator.withLock({ Int.random(in: 0..<300, using: &$0) }) { await Task.yield() }
-                promise.drop()
-                let outcome = await ends.outcome()
-                #expect(outcome == ["dropped"] || outcome == ["value"])
-            }
-            _ = try await rig.ness.httpRequest(.put, withUrl: "last").uploadRequest(forFileLocation: file).value
-            #expect(rig.server.requests.allSatisfy { $0.body == content })
-        }
-    }
-
     @Test(
         "a retry and a redirect with 307 or 308 send the whole file again",
         arguments: [(503, 1_000), (503, 3_000_000), (307, 3_000_000), (308, 1_000), (308, 3_000_000)])
@@ -265,33 +249,6 @@ import Testing
             #expect(rig.server.requests.suffix(2).contains { $0.bodyText == "other" })
             #expect(rig.server.requests.suffix(2).contains { $0.body == content })
             #expect(shared.allSatisfy { $0.progress.fractionCompleted == 1 })
-        }
-    }
-
-    @Test("a response that a validator rejects fails; a response before the body was sent is a result")
-    func answers() async throws {
-        try await withUpload(of: 1_000) { _, _ in
-            .text("no", status: 500)
-        } _: { file, _, rig in
-            let builder = rig.ness.httpRequest(.put, withUrl: "a")
-            let error = await builder.validate(statusCodes: 200..<300).uploadRequest(forFileLocation: file).nessError()
-            #expect(error?.kind == .validation && error?.response?.statusCode == 500 && error?.response?.text == "no")
-            let plain = try await builder.uploadRequest(forFileLocation: file).value
-            #expect(plain.message.statusCode == 500)
-        }
-    }
-
-    @Test("a mock sees the file's bytes")
-    func mock() async throws {
-        let rig = Rig()
-        rig.mock.on(.put, "/a") { request in .data(request.body) }
-        try await withFolder { folder in
-            let file = folder.appendingPathComponent("a")
-            try patternedData(2_000_000).write(to: file)
-            let promise = rig.ness.httpRequest(.put, withUrl: "/a").uploadRequest(forFileLocation: file)
-            let result = try await promise.value
-            #expect(result.responseData == patternedData(2_000_000))
-            #expect(promise.progress == TransferProgress(completedBytes: 2_000_000, totalBytes: 2_000_000))
         }
     }
 }

@@ -34,11 +34,6 @@ struct Rig {
 /// Seeds for a test with random timing: as many as NESS_ROUNDS says, or a few.
 func seeds(_ few: UInt64) -> Range<UInt64> { 0..<(ProcessInfo.processInfo.environment["NESS_ROUNDS"].flatMap { UInt64($0) } ?? few) }
 
-/// Lets others run, so often as a generator says.
-func yields(_ generator: borrowing Lock<SeededGenerator>) async {
-    for _ in 0..<generator.withLock({ Int.random(in: 0..<20, using: &$0) }) { await Task.yield() }
-}
-
 /// A control that remembers what it is asked.
 struct AskedControl: RetryControl {
     let asked = Log<FailedAttempt>()
