@@ -47,9 +47,9 @@ import Testing
     @Test("cookies that are set one by one are reduced now and then, not each time")
     func oneByOne() throws {
         let jar = jar()
-        for number in 0..<10_000 { jar.insert(try #require(Cookie(name: "a", value: "1", domain: "h\(number).test"))) }
+        for number in 0..<4_000 { jar.insert(try #require(Cookie(name: "a", value: "1", domain: "h\(number).test"))) }
         #expect((3_000...3_300).contains(jar.cookies.count))
-        #expect(jar.visitCount <= 10_000 / 300 * 3_400)
+        #expect(jar.visitCount <= 4_000 / 300 * 3_400)
     }
 
     @Test("a request visits the cookies of its site only")
@@ -66,7 +66,7 @@ import Testing
     func manyHosts() throws {
         let jar = jar()
         for number in 0..<100 { try set(["id=1"], in: jar, from: "https://h\(number).test/") }
-        for number in 0..<5_000 {
+        for number in 0..<600 {
             try set(["a\(number % 60)=1"], in: jar, from: "https://a\(number).b.c.d.example.com/")
             try set(
                 ["b\(number % 60)=1; Domain=\(number % 2 == 0 ? "b.c.d" : "d").example.com"], in: jar, from: "https://x.b.c.d.example.com/")

@@ -72,17 +72,6 @@ import Testing
         }
     }
 
-    @Test("a record torn at any length is not trusted")
-    func tornRecord() async throws {
-        try await damaged { rig in
-            let whole = try Data(contentsOf: rig.sidecar)
-            // Cuts the record at a random length. The format is one JSON object, and no part of it from the start is valid JSON.
-            try whole.prefix(Int.random(in: 0..<whole.count)).write(to: rig.sidecar)
-        } _: { rig in
-            #expect(rig.ranges == [nil, nil])
-        }
-    }
-
     /// Each argument is a change to a valid record.
     @Test(
         "a record that contradicts itself or the file is not trusted, and never traps",
@@ -210,23 +199,6 @@ import Testing
             _ = try await rig.start().value
             #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
             #expect(rig.ranges.last == "bytes=100000-299999")
-        }
-    }
-
-    @Test("a rejected response is not saved, and the existing file stays")
-    func validators() async throws {
-        let server = FileServer(content: Self.content, headers: ["Content-Disposition": "attachment"])
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
-            try Data("before".utf8).write(to: rig.file)
-            let builder = rig.ness.httpRequest(withUrl: "a")
-            let refused = builder.validate(.shouldMatch, ["Content-Type": "text/html"]).downloadRequest(forSavedLocation: rig.file)
-            #expect(await refused.nessError()?.kind == .validation)
-            #expect(await builder.validate(statusCode: 201).downloadRequest(forSavedLocation: rig.file).nessError()?.kind == .validation)
-            #expect(rig.saved == Data("before".utf8) && rig.folder.entries == ["a.bin"])
-            _ = try await builder.validate(statusCode: 200).downloadRequest(forSavedLocation: rig.file).value
-            #expect(rig.saved == Self.content)
         }
     }
 

@@ -87,24 +87,6 @@ import Testing
         }
     }
 
-    @Test("a pause before the head has nothing to keep")
-    func beforeTheHead() async throws {
-        let server = FileServer(content: Self.content), gate = TestGate()
-        try await withDownloads { number, request in
-            if number == 1 { await gate.wait() }
-            return server.reply(to: request)
-        } _: { rig in
-            let promise = rig.start()
-            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
-            promise.pause()
-            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
-            promise.resume()
-            _ = try await promise.value
-            #expect(rig.ranges == [nil, nil] && rig.saved == Self.content && rig.folder.entries == ["a.bin"])
-            gate.open()
-        }
-    }
-
     @Test("a download that is paused in the host's queue takes no slot; after the resume it queues behind the others")
     func queued() async throws {
         let server = FileServer(content: Self.content), gate = TestGate()
@@ -233,66 +215,6 @@ import Testing
             for promise in promises.reversed() { promise.resume() }
             for promise in promises { _ = try await promise.value }
             #expect(rig.ranges.prefix(2) == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
-        }
-    }
-
-    @Test("pauses and resumes from many threads at any time end in one complete file", arguments: 1...12)
-    func storm(seed: UInt64) async throws {
-        let content = patternedData(2_000_000)
-        let server = FileServer(content: content)
-        let segments = seed % 2 == 0 ? 3 : 1
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
-            let promise = rig.start(segments: segments), ends = Witness(promise)
-            await onThreads(4) { number in
-                var generator = SeededGenerator(seed: seed * 10 + UInt64(number))
-                for _ in 0..<60 {
-                    if Bool.random(using: &generator) { promise.pause() } else { promise.resume() }
-                    _ = (promise.status, promise.isPaused, promise.progress)
-                    for _ in 0..<Int.random(in: 0..<2_000, using: &generator) { _ = generator.next() }
-                }
-            }
-            promise.resume()
-            #expect(await ends.outcome() == ["value"], "\(String(describing: promise.error))")
-            #expect(rig.saved == content && rig.folder.entries == ["a.bin"])
-        }
-    }
-
-    @Test("a pause at the very end, around the moment when the file gets its name, fetches nothing twice", arguments: 1...60)
-    func atTheEnd(round: Int) async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
-            let promise = rig.start()
-            await rig.wait(for: 300_000, of: promise)
-            for _ in 0..<(round * 300) { await Task.yield() }
-            promise.pause()
-            promise.resume()
-            _ = try await promise.value
-            #expect([[nil], [nil, "bytes=299999-299999"]].contains(rig.ranges))
-            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
-        }
-    }
-
-    @Test("a drop in any phase settles once, and a new download continues from the bytes", arguments: 1...12)
-    func dropAnywhere(seed: UInt64) async throws {
-        let content = patternedData(1_500_000), generator = Lock(SeededGenerator(seed: seed))
-        let server = FileServer(content: content)
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
-            for number in 0..<8 {
-                let promise = rig.start(segments: number % 2 == 0 ? 1 : 4), ends = Witness(promise)
-                for _ in 0..<generator.withLock({ Int.random(in: 0..<400, using: &$0) }) { await Task.yield() }
-                promise.drop()
-                let outcome = await ends.outcome()
-                #expect(outcome == ["dropped"] || outcome == ["value"])
-                if let saved = rig.saved { #expect(saved == content) }
-            }
-            _ = try await rig.start(segments: 2).value
-            #expect(rig.saved == content && rig.folder.entries == ["a.bin"])
         }
     }
 

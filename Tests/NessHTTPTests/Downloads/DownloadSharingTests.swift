@@ -106,7 +106,7 @@ import Testing
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
             let other = Ness { $0.baseURL = rig.server.url }
             let second = other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file)
-            while PartialFileClaims.shared.waitingCount(rig.partial.path) == 0 { await Task.yield() }
+            await untilTrue { PartialFileClaims.shared.waitingCount(rig.partial.path) > 0 }
             #expect(rig.server.requestCount == 1)
             gate.open()
             _ = try await first.value
@@ -151,26 +151,6 @@ import Testing
         }
     }
     #endif
-
-    @Test("each caller of a shared download has its own validators")
-    func ownValidators() async throws {
-        let server = FileServer(content: Self.content), gate = TestGate()
-        try await withDownloads { number, request in
-            if number == 1 { await gate.wait() }
-            return server.reply(to: request)
-        } _: { rig in
-            let builder = rig.ness.httpRequest(withUrl: "a")
-            let refused = builder.validate(statusCode: 201).downloadRequest(forSavedLocation: rig.file)
-            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
-            let accepted = rig.start()
-            let joined = Tally()
-            accepted.onProgress { _ in joined.enter() }
-            gate.open()
-            #expect(await refused.nessError()?.kind == .validation)
-            _ = try await accepted.value
-            #expect(rig.saved == Self.content)
-        }
-    }
 
     // MARK: what lies between
 

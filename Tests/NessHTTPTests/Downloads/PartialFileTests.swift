@@ -156,29 +156,6 @@ import Testing
         }
     }
 
-    @Test("equal downloads that are not merged run one after another; others fail")
-    func following() async throws {
-        let destinations = PartialFileClaims(), begun = TestGate(), gate = TestGate(), order = Log<Int>()
-        let first = Task {
-            try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.callers()) {
-                begun.open()
-                await gate.wait()
-                order.add(1)
-            }
-        }
-        await begun.wait()
-        let second = Task { try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.callers()) { order.add(2) } }
-        for other in ["t", nil] {
-            await #expect(throws: FileError.self) {
-                try await destinations.withExclusiveAccess("p", fetching: other, for: Self.callers()) { order.add(3) }
-            }
-        }
-        gate.open()
-        try await first.value
-        try await second.value
-        #expect(order.entries == [1, 2])
-    }
-
     @Test("equal downloads get the file in the order of arrival; a dropped one leaves immediately")
     func order() async throws {
         let destinations = PartialFileClaims(), order = Log<Int>(), begun = Tally()
@@ -194,7 +171,7 @@ import Testing
                     }
                 })
             // Each waiter is queued before the next one arrives.
-            if number == 0 { await begun.wait(for: 1) } else { await Self.until { destinations.waitingCount("p") == number } }
+            if number == 0 { await begun.wait(for: 1) } else { await untilTrue { destinations.waitingCount("p") == number } }
         }
         tasks[4].cancel()
         await #expect(throws: CancellationError.self) { try await tasks[4].value }
@@ -221,14 +198,14 @@ import Testing
         dropped.cancel()
         let others = ["t", "s", "t"].enumerated().map { index, source in
             Task {
-                await Self.until { destinations.waitingCount("p") == index }
+                await untilTrue { destinations.waitingCount("p") == index }
                 try await destinations.withExclusiveAccess("p", fetching: source, for: Self.callers()) {
                     begun.enter()
                     await next.wait()
                 }
             }
         }
-        await Self.until { destinations.waitingCount("p") == 3 }
+        await untilTrue { destinations.waitingCount("p") == 3 }
         gate.open()
         try? await dropped.value
         await #expect(throws: FileError.self) { try await others[1].value }
@@ -261,11 +238,6 @@ import Testing
         let callers = DownloadCarryOver()
         callers.join()
         return callers
-    }
-
-    /// Yields to other tasks until a condition is met.
-    private static func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
     }
 
     @Test("segments cover every byte exactly once", arguments: [0, 1, 2, 63, 64, 65, 1_000, Int64.max])

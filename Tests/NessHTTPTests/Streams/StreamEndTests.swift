@@ -12,24 +12,6 @@ import Testing
 
     private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
 
-    @Test("a drop after the head ends the stream immediately, discards unread bytes, closes the connection, and sets the status")
-    func dropAfterHead() async throws {
-        let body = TestGate()
-        try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\nc\n"), .signal(body), .stall]) }) { server, ness in
-            let promise = ness.httpRequest(withUrl: "x").streamRequest()
-            let iterator = promise.lines.makeAsyncIterator()
-            let chunks = promise.chunks.makeAsyncIterator()
-            _ = try await promise.value
-            await body.wait()
-            promise.drop()
-            #expect(promise.status.text == "dropped")
-            let error = await #expect(throws: NessError.self) { _ = try await chunks.next() }
-            #expect(error?.kind == .dropped)
-            await #expect(throws: NessError.self) { _ = try await iterator.next() }
-            #expect(await server.waitUntil { $0.busyConnections == 0 })
-        }
-    }
-
     @Test("a stream that fails after its head has the status of its error")
     func failureAfterHead() async throws {
         try await withServer({ _ in .script([.send(Self.head), Self.chunk("x\n"), .close]) }) { _, ness in
@@ -105,7 +87,7 @@ import Testing
         rig.mock.on(.get, "/x") { _ in .text("hello") }
         let promise = rig.ness.httpRequest(withUrl: "x").streamRequest()
         let result = try await promise.value
-        if isWhole { while !promise.call.hasEnded { await Task.yield() } }
+        if isWhole { await untilTrue { promise.call.hasEnded } }
         promise.drop(becauseOf: Rejected(name: "enough"))
         await #expect(throws: Rejected(name: "enough")) { for try await _ in result.chunks {} }
         await recorder.log.wait { $0.last == "end" }
@@ -140,32 +122,6 @@ import Testing
             #expect(collector.log.entries.first?.bytesReceived == Int64(text.utf8.count))
             #expect(await server.waitUntil { $0.busyConnections == 0 })
         }
-    }
-
-    @Test("the bytes are passed on as they arrive, for the accepted statuses; an error ends them")
-    func pieces() async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/x", replies: [.chunked([Data("ab".utf8), Data("cd".utf8)]), .text("page", status: 404)])
-        let wanted = rig.ness.httpRequest(withUrl: "x").validate(statusCodes: 200..<400)
-        let seen = Log<Data>()
-        for try await piece in wanted.streamRequest().chunks { seen.add(piece) }
-        #expect(seen.entries.reduce(Data(), +) == Data("abcd".utf8))
-        let refused = await #expect(throws: NessError.self) {
-            for try await piece in wanted.streamRequest().chunks { seen.add(piece) }
-        }
-        #expect(refused?.kind == .validation && refused?.response?.statusCode == 404)
-        let broken = Ness {
-            $0.transport = FakeTransport { _, receive in
-                try await receive(.head(statusCode: 200, headers: [:]))
-                try await receive(.body(Data("ef".utf8)))
-                throw TransportError.connectionLost
-            }
-        }
-        let lost = await #expect(throws: NessError.self) {
-            for try await piece in broken.httpRequest(withUrl: "http://x").streamRequest().chunks { seen.add(piece) }
-        }
-        #expect(lost?.kind == .connectionLost)
-        #expect(seen.entries.reduce(Data(), +) == Data("abcdef".utf8))
     }
 
     @Test("an error's body that never ends is an error for a stream and a download, which collect no more than 16 MiB of it")

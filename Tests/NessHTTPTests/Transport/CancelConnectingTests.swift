@@ -111,16 +111,8 @@ final class DeafListener: Sendable {
 
 #if os(Linux)
 extension DeafListener {
-    /// Waits until a number of sockets are connecting to this port. No event reports this, so the method polls. It polls on a thread of its
-    /// own, because a spinning task keeps others from running.
-    func waitUntil(_ condition: @escaping @Sendable (Int) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            Thread {
-                while !condition(self.count(Self.connecting)) { sched_yield() }
-                continuation.resume()
-            }.start()
-        }
-    }
+    /// Suspends until the number of sockets that are connecting to this port meets a condition.
+    func waitUntil(_ condition: @escaping @Sendable (Int) -> Bool) async { await untilTrue { condition(self.count(Self.connecting)) } }
 
     /// The connections in the kernel's table in the state 2, SYN-SENT. Each end is an address and a port in hexadecimal.
     private static var connecting: [(from: UInt16, to: UInt16)] {

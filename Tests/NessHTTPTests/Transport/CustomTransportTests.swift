@@ -109,21 +109,6 @@ import Testing
         #expect(error?.context.attempts == 1)
     }
 
-    @Test("the steps above the transport follow redirects")
-    func redirect() async throws {
-        let seen = Log<String>()
-        let ness = Ness { configuration in
-            configuration.transport = FakeTransport { request, receive in
-                seen.add("\(request.method) \(request.url.absoluteString)")
-                let isFirst = request.url.path == "/a"
-                try await receive(.head(statusCode: isFirst ? 302 : 200, headers: isFirst ? ["Location": "b?x=1"] : [:]))
-            }
-        }
-        let message = try await ness.httpRequest(.post, withUrl: "http://x/a").set(stringBody: "x").dataRequest().value.message
-        #expect(message.statusCode == 200)
-        #expect(seen.entries == ["POST http://x/a", "GET http://x/b?x=1"])
-    }
-
     @Test("time limits end the exchange, even if the transport ignores cancellation")
     func timeouts() async throws {
         let never = TestGate(), started = TestGate(), clock = ManualClock()
@@ -189,16 +174,6 @@ import Testing
             #expect(error?.context.reason.contains("4 bytes") == true)
         }
         #expect(delivered.entries == ["ab", "cd"])
-    }
-
-    @Test("a connection that sends too much is closed", arguments: ["", "Content-Length: 1000000000\r\n"])
-    func tooMuch(length: String) async throws {
-        let steps: [ConnectionStep] = [.send("HTTP/1.1 200 OK\r\n\(opaque)\(length)\r\n"), .sendData(Data(count: 200_000)), .stall]
-        try await withServer({ _ in .script(steps) }, configure: { $0.maximumResponseBytes = 100_000 }) { server, ness in
-            let error = await ness.httpRequest(withUrl: "x").dataRequest().nessError()
-            #expect(error?.kind == .responseTooLarge)
-            #expect(await server.waitUntil { $0.busyConnections == 0 })
-        }
     }
 
     @Test("an endless body is cut off at the limit, for every kind of request", arguments: ["data", "stream", "download"])

@@ -107,23 +107,6 @@ import Testing
     #if os(Linux)
     private static let final = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    @Test("over libcurl an interim response is there before the server sends the final one")
-    func early() async throws {
-        let isHinted = TestGate()
-        let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n"
-        try await serving({ _ in .script([.send(early), .wait(isHinted), .send(Self.final), .resumeServing]) }) { server in
-            let recorder = Recorder { _ in isHinted.open() }
-            let ness = try curlNess(observers: [recorder])
-            for _ in 0..<2 {
-                let text = try await ness.httpRequest(withUrl: server.at("/x")).dataRequest().value.message.text
-                #expect(text == "ok")
-            }
-            let one = ["begin", "103 </a>; rel=preload /x 0", "head", "success 200"]
-            #expect(recorder.log.entries == one + one)
-            #expect(server.connectionCount == 1)
-        }
-    }
-
     @Test("over libcurl a response may have 1,000 interim responses before it; another one is malformed")
     func bounded() async throws {
         for (count, isAccepted) in [(1_000, true), (1_001, false)] {

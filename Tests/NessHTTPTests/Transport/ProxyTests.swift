@@ -51,61 +51,6 @@ import Testing
         }
     }
 
-    @Test("a response without a body is attributed to the server, not the proxy")
-    func empty() async throws {
-        try await Self.proxied({ _ in .status(204, headers: ["X-Server": "1"]) }) { server, _ in
-            let ness = Ness()
-            for _ in 0..<2 {
-                let response = try await ness.httpRequest(withUrl: server.securely(at: "/")).dataRequest().value.message
-                #expect(response.statusCode == 204)
-                #expect(response.headers["X-Server"] == "1")
-            }
-        }
-    }
-
-    @Test("a redirect is followed, or returned on request")
-    func redirect() async throws {
-        try await Self.proxied({ request in
-            request.path == "/a" ? .text("moved", status: 302, headers: ["Location": "/b"]) : .text("arrived")
-        }) { server, _ in
-            for redirects in [RedirectPolicy.follow(), .stop] {
-                let ness = Ness { $0.redirects = redirects }
-                for _ in 0..<2 {
-                    let text = try await ness.httpRequest(withUrl: server.securely(at: "/a")).dataRequest().value.message.text
-                    if case .stop = redirects { #expect(text == "moved") } else { #expect(text == "arrived") }
-                }
-            }
-        }
-    }
-
-    @Test("an unanswered 401 is the response")
-    func challenge() async throws {
-        try await Self.proxied({ _ in .text("who?", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"x\""]) }) { server, _ in
-            let ness = Ness()
-            for _ in 0..<2 {
-                let response = try await ness.httpRequest(withUrl: server.securely(at: "/")).dataRequest().value.message
-                #expect(response.statusCode == 401)
-                #expect(response.text == "who?")
-                #expect(response.headers["WWW-Authenticate"] == "Basic realm=\"x\"")
-            }
-        }
-    }
-
-    @Test("a download in segments is complete")
-    func segments() async throws {
-        let files = FileServer(content: patternedData(9 << 20))
-        try await Self.proxied({ files.reply(to: $0) }) { server, _ in
-            try await withFolder { folder in
-                let file = folder.appending(path: "file")
-                _ = try await Ness().httpRequest(withUrl: server.securely(at: "/file"))
-                    .downloadRequest(forSavedLocation: file, segments: 4).value
-                let saved = try Data(contentsOf: file)
-                #expect(saved == files.content)
-                #expect(server.requests.contains { $0.headers["Range"] != nil })
-            }
-        }
-    }
-
     @Test("a stream reports its head before its first byte")
     func stream() async throws {
         let hasHead = TestGate()

@@ -81,32 +81,6 @@ struct ServerTrustTests {
         #expect(mock.requests.map { $0[PinnedPublicKeys.self] } == [[Self.key], nil])
     }
 
-    @Test("callers who share an exchange with a pinned host all get the response after a refresh")
-    func sharedRefresh() async throws {
-        let arrived = TestGate(), go = TestGate()
-        let mock = MockTransport()
-        mock.on(.get, "https://pinned.test/x") { request in
-            guard request.headers["Authorization"] == "old" else { return .text("body") }
-            arrived.open()
-            await go.wait()
-            return .status(401)
-        }
-        let ness = Ness {
-            $0.transport = mock
-            $0.baseURL = URL(string: "https://pinned.test")
-            $0.serverTrust = .pinned(["pinned.test": .publicKeys([Self.key])])
-            $0.authentication = RefreshableAuthentication(credential: "old") {
-                ["Authorization": $0]
-            } refresh: { _, _ in
-                "new"
-            }
-        }
-        let promises = (0..<2).map { _ in ness.get("x").dataRequest() }
-        await arrived.wait()
-        go.open()
-        for promise in promises { #expect(try await promise.value.message.text == "body") }
-    }
-
     @Test("a request to a pinned host over http, or over a transport that checks no keys, is not sent")
     func cannotCheck() async throws {
         let mock = MockTransport(onUnmatched: .reply(.status(200)))

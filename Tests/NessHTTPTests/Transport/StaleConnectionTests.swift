@@ -55,20 +55,6 @@ import Testing
         }
     }
 
-    @Test("a large body that may be sent again arrives complete although the connection breaks")
-    func largeBody() async throws {
-        let body = Data((0..<(2 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 7) })
-        try await serving({ request in
-            request.requestNumberOnConnection == 1 ? .text("\(request.body.count)") : .script([.close])
-        }) { server in
-            let ness = Ness()
-            _ = try await ness.httpRequest(withUrl: server.at("/warm")).dataRequest().value
-            let response = try await ness.httpRequest(.put, withUrl: server.at("/big")).set(body: body).dataRequest().value.message
-            #expect(response.text == "\(body.count)")
-            #expect(server.requests.filter { $0.target == "/big" }.allSatisfy { $0.body == body })
-        }
-    }
-
     #if os(Linux)
     @Test("POST requests in a row use one connection, over http and https", arguments: [false, true])
     func reused(isSecure: Bool) async throws {
@@ -142,34 +128,6 @@ import Testing
                 let response = try await ness.httpRequest(method, withUrl: server.at("/\(round)")).dataRequest().value.message
                 #expect(response.statusCode == 200)
             }
-        }
-    }
-
-    @Test("of many simultaneous requests of all kinds none is doubled, and only those that must not be repeated may be lost")
-    func mixture() async throws {
-        let seen = Log<String>()
-        try await serving(Self.closesOnSecond(seen)) { server in
-            let ness = Ness()
-            let promises = (0..<120).map { number in
-                switch number % 4 {
-                case 0: ness.httpRequest(withUrl: server.at("/get")).dataRequest()
-                case 1: ness.httpRequest(.post, withUrl: server.at("/\(number)")).set(stringBody: "content").dataRequest()
-                case 2: ness.httpRequest(.put, withUrl: server.at("/\(number)")).set(stringBody: "content").dataRequest()
-                default: ness.httpRequest(.patch, withUrl: server.at("/\(number)")).dataRequest()
-                }
-            }
-            let outcomes = try await Promise.allSettled(promises).value
-            for (number, outcome) in outcomes.enumerated() {
-                switch outcome {
-                case .success(let result):
-                    #expect(result.message.text == (number % 4 == 1 || number % 4 == 2 ? "content!" : "!"), "\(number)")
-                case .failure(let error):
-                    let isLost = (error as? NessError)?.kind == .connectionLost
-                    #expect(Self.mayFail && isLost && number % 2 == 1, "\(number): \(error)")
-                }
-            }
-            let writes = seen.entries.filter { $0.hasPrefix("POST") || $0.hasPrefix("PATCH") }
-            #expect(writes.count == 60 && Set(writes).count == 60)
         }
     }
 

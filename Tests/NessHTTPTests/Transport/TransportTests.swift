@@ -78,13 +78,6 @@ import Testing
         }
     }
 
-    @Test("ten requests one after another use one connection") func oneConnection() async throws {
-        try await withServer { server, ness in
-            for _ in 0..<10 { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
-            #expect(server.connectionCount == 1)
-        }
-    }
-
     #if !canImport(FoundationNetworking)
     @Test("a transport asks about each server's certificate, and not about a server without one")
     func serverTrust() async throws {

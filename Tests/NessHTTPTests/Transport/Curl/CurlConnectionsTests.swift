@@ -61,21 +61,6 @@ import Testing
         let other = CurlConnections.Ends(localPort: port, remoteAddress: "127.0.0.2", remotePort: doors[0].port)
         #expect(connections.descriptor(of: other) == nil)
     }
-
-    @Test("a request that is given to the transport itself keeps its method, with a body of any length", arguments: [3, 100_000])
-    func method(count: Int) async throws {
-        let server = try await TestServer.start { _ in .status(200) }
-        let transport = try CurlTransport()
-        for method in [HTTPMethod.get, .options, .delete] {
-            var request = HTTPRequest(method, url: try url(server.at("/")))
-            request.body = HTTPBody(Data(count: count))
-            try await transport.send(request) { _ in }
-        }
-        #expect(server.requests.map(\.method) == [.get, .options, .delete])
-        #expect(server.requests.map(\.body.count) == [count, count, count])
-        await transport.shutdown()
-        await server.stop()
-    }
 }
 
 extension Int32 {
