@@ -27,8 +27,6 @@ import Testing
         }
     }
 
-    private final class Silent: NetworkSessionManagerDelegate {}
-
     @Test("the delegate is called once for each request, with default headers and the whole URL")
     func calls() async throws {
         let watcher = Watcher()
@@ -122,16 +120,6 @@ import Testing
         }
     }
 
-    @Test("all methods of the delegate are optional")
-    func silent() async throws {
-        let silent = Silent()
-        try await withServer { server, ness in
-            ness.delegate = silent
-            _ = try await ness.httpRequest(withUrl: "x").dataRequest().value
-            #expect(server.requestCount == 1)
-        }
-    }
-
     @Test("the delegate is called even if the manager was released meanwhile")
     func releasedManager() async throws {
         let watcher = Watcher { $0.headers["X-Delegate"] = "yes" }
@@ -143,5 +131,16 @@ import Testing
         _ = try await promise.value
         #expect(server.requests.first?.headers["X-Delegate"] == "yes")
         await server.stop()
+    }
+
+    @Test("all methods of the delegate are optional")
+    func silent() async throws {
+        final class Silent: NetworkSessionManagerDelegate {}
+        let silent = Silent()
+        try await withServer { server, ness in
+            ness.delegate = silent
+            _ = try await ness.httpRequest(withUrl: "x").dataRequest().value
+            #expect(server.requestCount == 1)
+        }
     }
 }

@@ -31,21 +31,6 @@ struct GroupTests {
         #expect(try await rig.ness.httpRequest(withUrl: "next").dataRequest().value.message.statusCode == 200)
     }
 
-    @Test("a request that is dropped while it waits for its next attempt is not sent again")
-    func dropAllWhileRetriesWait() async throws {
-        let rig = Rig(advances: false)
-        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
-        let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 60)
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(with: control)
-        await rig.untilAsleep()
-        rig.ness.dropAllRequests()
-        #expect(await promise.nessError()?.kind == .dropped)
-        await rig.clock.waitUntil { $0.sleeperCount == 0 }
-        rig.clock.advance(by: .seconds(60))
-        await rig.sentinel()
-        #expect(rig.mock.requests.count == 2)
-    }
-
     @Test("dropping a group leaves the other requests alone") func aGroupIsDroppedAlone() async throws {
         let request = { (path: String) in rig.ness.httpRequest(withUrl: path) }
         let screen = request("a").add(group: "screen").dataRequest()
@@ -91,30 +76,5 @@ struct GroupTests {
         gate.open()
         #expect(try await other.value.message.text == "ab")
         #expect(sent.total == 1)
-    }
-
-    @Test("requests in flight are kept, counted and dropped together, by group or all")
-    func holder() async throws {
-        let changes = Log<Int>(), go = TestGate(), counter = ActivityCounter { changes.add($0) }
-        let rig = Rig { $0.observers = [counter] }
-        rig.mock.on(.get, "/:name") { _ in
-            await go.wait()
-            return .status(200)
-        }
-        // The test keeps no reference to this request.
-        rig.ness.httpRequest(withUrl: "unkept").dataRequest()
-        let grouped = rig.ness.httpRequest(withUrl: "grouped").add(group: "list").dataRequest()
-        await rig.mock.waitUntil { $0.requests.count == 2 }
-        #expect(counter.count == 2)
-        rig.ness.dropAllRequests(in: "list")
-        #expect(await grouped.nessError()?.kind == .dropped)
-        await changes.wait(for: 3)
-        #expect(counter.count == 1)
-        let last = rig.ness.httpRequest(withUrl: "last").dataRequest()
-        await rig.mock.waitUntil { $0.requests.count == 3 }
-        rig.ness.dropAllRequests()
-        #expect(await last.nessError()?.kind == .dropped)
-        await changes.wait(for: 6)
-        #expect(changes.entries == [1, 2, 1, 2, 1, 0])
     }
 }

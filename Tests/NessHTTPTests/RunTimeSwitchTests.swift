@@ -30,30 +30,6 @@ import FoundationNetworking
         #expect(second.started.entries == ["c", "d"])
     }
 
-    @Test("a raised limit starts waiting requests in order; a lowered limit does not stop running ones")
-    func limit() async throws {
-        let rig = Rig { $0.maximumConnectionsPerHost = 1 }, ness = rig.ness
-        let gate = TestGate(), arrived = Log<String>()
-        rig.mock.on(.get, "/:number") { request in
-            arrived.add(request.pathParameters["number"] ?? "")
-            await gate.wait()
-            return .status(200)
-        }
-        var promises: [DataPromise] = []
-        for number in 0..<4 {
-            promises.append(ness.httpRequest(withUrl: "\(number)").dataRequest())
-            if number == 0 { await arrived.wait(for: 1) }
-        }
-        ness.maximumConnectionsPerHost = 4
-        await arrived.wait(for: 4)
-        #expect(arrived.entries.first == "0")
-        ness.maximumConnectionsPerHost = 1
-        gate.open()
-        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
-        #expect(ness.maximumConnectionsPerHost == 1)
-        _ = try await ness.httpRequest(withUrl: "5").dataRequest().value
-    }
-
     @Test("a limit of zero is a pause, which only requests without throttle pass") func pause() async throws {
         let rig = Rig { $0.throttle = ThrottleLimit(rate: 0.001, burst: 1) }, ness = rig.ness
         rig.mock.on(.get, "/*path") { request in .text(request.url?.lastPathComponent ?? "") }
@@ -84,27 +60,6 @@ import FoundationNetworking
             #expect(try request.build().isIdempotent == isIdempotent)
             #expect(try await request.dataRequest().value.message.statusCode == (isIdempotent ? 200 : 503))
         }
-    }
-
-    @Test("requests that declare equality share an exchange, even with different content, within one kind")
-    func duplicateIdentifier() async throws {
-        let handler = CountingHandler(), gate = TestGate()
-        let rig = Rig { $0.duplicatedHandler = handler }
-        rig.mock.on(nil, "/*path") { request in
-            await gate.wait()
-            return .text(request.url?.lastPathComponent ?? "")
-        }
-        let first = rig.ness.httpRequest(.post, withUrl: "a").set(stringBody: "1").set(duplicateIdentifier: "save").dataRequest()
-        await rig.mock.waitUntil { $0.requests.count == 1 }
-        let second = rig.ness.httpRequest(.put, withUrl: "b").set(duplicateIdentifier: "save").dataRequest()
-        await handler.tally.wait(for: 1)
-        let other = rig.ness.httpRequest(.put, withUrl: "b").set(duplicateIdentifier: "load").dataRequest()
-        await rig.mock.waitUntil { $0.requests.count == 2 }
-        gate.open()
-        #expect(try await first.value.message.text == "a")
-        #expect(try await second.value.message.text == "a")
-        #expect(try await other.value.message.text == "b")
-        #expect(rig.mock.requests.count == 2)
     }
 
     @Test("each request has an id, which its attempts and redirects keep") func identity() async throws {

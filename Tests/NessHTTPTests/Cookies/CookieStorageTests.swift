@@ -63,16 +63,6 @@ import FoundationNetworking
         #expect(again.name == cookie.name && again.value == cookie.value && again.domain == cookie.domain && again.path == cookie.path)
     }
 
-    @Test("a jar stores the cookies that Foundation parsed from a response")
-    func login() throws {
-        let url = try url("https://www.example.com/login"), jar = CookieJar()
-        let fields = ["Set-Cookie": "id=1; Domain=example.com; Path=/; Secure; HttpOnly"]
-        for cookie in HTTPCookie.cookies(withResponseHeaderFields: fields, for: url) { jar.insert(try #require(Cookie(cookie))) }
-        #expect(jar.header(for: try self.url("https://api.example.com/")) == "id=1")
-        #expect(jar.header(for: try self.url("http://api.example.com/")) == nil)
-        #expect(jar.cookies.map(\.isHTTPOnly) == [true])
-    }
-
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
     @Test("a jar is read from its file as it was written, without session cookies and without those that have expired")

@@ -130,36 +130,4 @@ import Testing
         await counts.wait(for: 6)
         #expect(counts.entries == [1, 0, 1, 0, 1, 0])
     }
-
-    @Test(
-        "for any number of simultaneous requests, the count never is negative, changes by one, and ends at zero"
-    )
-    func atOnce() async throws {
-        let counts = Log<Int>()
-        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.observers = [ActivityCounter { counts.add($0) }] }
-        let promises = (0..<200).map { rig.ness.httpRequest(.post, withUrl: "\($0)").dataRequest() }
-        for (index, promise) in promises.enumerated() where index % 3 == 0 { promise.drop() }
-        for promise in promises { _ = try? await promise.value }
-        await rig.ness.reset()
-        // A dropped one that had started tells its end a moment after.
-        await counts.wait { $0.last == 0 }
-        let seen = [0] + counts.entries
-        #expect(zip(seen, seen.dropFirst()).allSatisfy { abs($0 - $1) == 1 && $1 >= 0 })
-        #expect(counts.entries.count >= 2 * 133)
-    }
-
-    @Test("activity is counted for each manager") func activityOfEach() async throws {
-        let counters = [ActivityCounter(), ActivityCounter()], gate = TestGate(), arrived = TestGate()
-        let rigs = counters.map { counter in Rig { $0.observers = [counter] } }
-        rigs[0].mock.on(.get, "/x") { _ in
-            arrived.open()
-            await gate.wait()
-            return .status(200)
-        }
-        let promise = rigs[0].ness.httpRequest(withUrl: "x").dataRequest()
-        await arrived.wait()
-        #expect(counters.map(\.count) == [1, 0])
-        gate.open()
-        _ = try await promise.value
-    }
 }

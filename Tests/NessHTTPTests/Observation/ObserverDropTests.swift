@@ -28,44 +28,6 @@ import Testing
         #expect(recorder.events == ObserverTests.sent + Self.dropped)
     }
 
-    @Test("a drop during the wait before another attempt is reported in order")
-    func delay() async {
-        let recorder = Recorder()
-        let rig = Rig(advances: false) {
-            $0.observers = [recorder]
-            $0.defaultHeaders = ["X-Default": "d"]
-        }
-        rig.mock.on(.get, "/x", replies: [.status(503)])
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest(
-            with: CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: 10))
-        await rig.untilAsleep()
-        promise.drop()
-        let expected = ObserverTests.answered(503) + ["retry 10.0 503"] + Self.dropped
-        await recorder.log.wait(for: expected.count)
-        #expect(recorder.events == expected)
-    }
-
-    @Test("a deadline that passes is reported in order")
-    func deadline() async {
-        let recorder = Recorder()
-        let rig = Rig(advances: false) {
-            $0.observers = [recorder]
-            $0.defaultHeaders = ["X-Default": "d"]
-        }
-        let reached = TestGate()
-        rig.mock.on(.get, "/x") { _ in
-            reached.open()
-            await TestGate().wait()
-            return .status(200)
-        }
-        let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(5)).dataRequest()
-        await reached.wait()
-        await rig.clock.waitForSleepers(2)
-        rig.clock.advance(by: .seconds(5))
-        #expect(await promise.nessError()?.kind == .timedOut)
-        #expect(recorder.events == ObserverTests.sent + ["failure timedOut"] + ObserverTests.ended)
-    }
-
     @Test("a loader that ignores a drop delays no end, and its later events are not reported")
     func stubborn() async {
         let recorder = Recorder()

@@ -77,18 +77,6 @@ import Testing
         #expect(recorder.events == expected)
     }
 
-    @Test(
-        "each transport error is reported in order",
-        arguments: TransportError.Kind.allCases.filter { $0 != .invalidRequest })
-    func wire(kind: TransportError.Kind) async {
-        let recorder = Recorder()
-        let rig = Self.rig([recorder])
-        rig.mock.on(.get, "/x", replies: [.failure(TransportError(kind, "said so"))])
-        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
-        #expect(error?.kind.rawValue == "\(kind)")
-        #expect(recorder.events == Self.sent + ["failure \(kind)"] + Self.ended)
-    }
-
     @Test("a response that is rejected, too large or cannot be decoded is reported in order")
     func refused() async {
         let recorder = Recorder()
@@ -196,42 +184,6 @@ import Testing
         _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
         let events = Self.answered(200) + ["success 200"] + Self.ended
         #expect(log.entries == events.flatMap { ["a \($0)", "b \($0)"] })
-    }
-
-    @Test("an observer that stores requests is released with its manager")
-    func released() async throws {
-        final class Keeper: RequestObserver {
-            let gone: TestGate
-            let kept = Log<HTTPRequest>()
-            let responses = Log<HTTPResponse>()
-            init(_ gone: TestGate) { self.gone = gone }
-            deinit { gone.open() }
-            func requestDidStart(_ request: HTTPRequest) { kept.add(request) }
-            func requestWillSend(_ request: HTTPRequest) { kept.add(request) }
-            func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { responses.add(response) }
-        }
-        let gone = TestGate()
-        func run() async throws {
-            let observer = Keeper(gone)
-            let rig = Self.rig([observer])
-            rig.mock.on(.get, "/x", replies: [.status(200)])
-            _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
-            #expect(observer.kept.entries.count == 2 && observer.responses.entries.count == 1)
-        }
-        try await run()
-        // The task that ran the request may release the observer a moment later.
-        await gone.wait()
-    }
-
-    @Test("a request that is sent again after its end starts and ends again")
-    func secondCycle() async throws {
-        let recorder = Recorder()
-        let rig = ObserverTests.rig([recorder])
-        rig.mock.on(.get, "/x", replies: [.status(200)])
-        let builder = rig.ness.httpRequest(withUrl: "x"), cycle = ObserverTests.answered(200) + ["success 200"] + ObserverTests.ended
-        for _ in 0..<2 { _ = try await builder.dataRequest().value }
-        await recorder.log.wait(for: 2 * cycle.count)
-        #expect(recorder.events == cycle + cycle)
     }
 
     @Test("observers, validators and parsing run off the main thread, handlers on the queue that they name")
