@@ -112,10 +112,10 @@ import Testing
             chain.append(Promise { try await previous.value + 1 })
         }
         let last = chain.removeLast()
-        while !chain.allSatisfy({ $0.waiterCount > 0 }) { await Task.yield() }
+        await untilTrue { [chain] in chain.allSatisfy { $0.waiterCount > 0 } }
         await onThread { last.drop() }
         // A wait would be a waiter, which keeps the promise.
-        while !root.isCompleted { await Task.yield() }
+        await untilTrue { root.isCompleted }
         #expect(root.error as? PromiseError == .dropped)
         _ = resolver
     }

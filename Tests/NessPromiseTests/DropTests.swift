@@ -192,23 +192,6 @@ import Testing
         #expect(try await cancelled.value)
     }
 
-    @Test("no later handler of a dropped chain runs")
-    func laterStagesDoNotRun() async {
-        let queue = DispatchQueue(label: "test")
-        let seen = Log<Int>()
-        let (promise, resolver) = Promise<Int>.pending()
-        let chain = promise.then(on: queue) { value -> Int in
-            seen.add(1)
-            return value
-        }
-        chain.then(on: queue) { _ in seen.add(2) }.then(on: queue) { seen.add(3) }
-        chain.drop()
-        resolver.resolve(1)
-        await queue.flush()
-        await queue.flush()
-        #expect(seen.entries.isEmpty)
-    }
-
     @Test("handlers that have not started see a drop in the order of registration, each before its dependents")
     func dropOfSettledKeepsOrder() async {
         let queue = DispatchQueue(label: "held"), log = Log<String>()

@@ -94,28 +94,4 @@ import Testing
         try await Promise.all(children).then { _ in }.value
         #expect(order.entries == (0..<20).filter { $0 % 3 != 0 })
     }
-
-    @Test("each child settles once when several threads add handlers on two queues and drop them")
-    func racingHandlers() async {
-        for round in 0..<300 {
-            let (promise, resolver) = Promise<Int>.pending()
-            let queues = [DispatchQueue(label: "first"), DispatchQueue(label: "second")]
-            let children = Log<Promise<Int>>()
-            DispatchQueue.concurrentPerform(iterations: 4) { thread in
-                for index in 0..<20 {
-                    if thread == 0 && index == round % 20 { resolver.resolve(1) }
-                    let child = promise.then(on: queues[(thread + index) % 2]) { $0 + 1 }
-                    children.add(child)
-                    if (thread + index) % 3 == 0 { child.drop() }
-                }
-            }
-            for child in children.entries {
-                do {
-                    #expect(try await child.value == 2)
-                } catch {
-                    #expect(error as? PromiseError == .dropped)
-                }
-            }
-        }
-    }
 }

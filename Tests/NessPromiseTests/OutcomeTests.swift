@@ -152,32 +152,6 @@ import Testing
         _ = (droppedResolver, leftResolver)
     }
 
-    @Test(
-        "a search that another one replaces does not stop the spinner of its successor",
-        arguments: [true, false])
-    @MainActor func replacedSearch(hasArrived: Bool) async throws {
-        @MainActor final class Screen {
-            var isLoading = false
-            var search: AnyPromise?
-        }
-        let screen = Screen(), (old, oldResolver) = Promise<Int>.pending(), (new, newResolver) = Promise<Int>.pending()
-        screen.isLoading = true
-        let first = old.then(onMain: { _ in }).finally(ignoringDrops: true, onMain: { screen.isLoading = false })
-        screen.search = first
-        if hasArrived { oldResolver.resolve(1) }
-        screen.search?.drop()
-        let second = new.then(onMain: { _ in }).finally(ignoringDrops: true, onMain: { screen.isLoading = false })
-        screen.search = second
-        _ = await first.settled
-        // The main queue is serial, so every handler of the old search has run after this one.
-        try await Promise.resolved(1).then(onMain: { _ in }).value
-        #expect(screen.isLoading)
-        newResolver.resolve(2)
-        try await second.value
-        #expect(!screen.isLoading)
-        _ = oldResolver
-    }
-
     @Test("allSettled gives every outcome of promises of any types, and fails only by a drop")
     func allSettled() async throws {
         let (late, resolver) = Promise<Int>.pending()

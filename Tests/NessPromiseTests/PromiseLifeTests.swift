@@ -1,3 +1,4 @@
+import NessLock
 import Dispatch
 import NessPromise
 import TestSupport
@@ -27,18 +28,6 @@ import Testing
         let (never, unused) = Promise<Int>.pending()
         #expect(await never.timeout(after: .zero).failure(as: PromiseError.self) == .timedOut)
         _ = unused
-    }
-
-    @Test("a resolver settles its promise with a value or an error; one that is released unused rejects it")
-    func resolvers() async throws {
-        let (good, resolver) = Promise<Int>.pending(), (bad, rejecter) = Promise<Int>.pending()
-        DispatchQueue.global().async {
-            resolver.resolve(1)
-            rejecter.reject(Failure())
-        }
-        #expect(try await good.value == 1)
-        #expect(await bad.failure(as: Failure.self) == Failure())
-        #expect(await Promise<Int>.pending().0.failure(as: PromiseError.self) == .abandoned)
     }
 
     @Test("work starts when the promise is made, kept or not, but never inside the call that makes it")
@@ -77,36 +66,6 @@ import Testing
         #expect(log.entries == ["first", "second"])
     }
 
-    @Test("then takes an async closure, whose error becomes the chain's error")
-    func asyncContinuation() async throws {
-        let start = Promise.resolved(2)
-        let doubled = start.thenContinue { value in Promise { try await Promise.resolved(value * 2).value } }
-        #expect(try await doubled.then { "\($0)" }.value == "4")
-        let failed = start.thenContinue { _ in Promise<Int> { throw Failure() } }
-        #expect(await failed.failure(as: Failure.self) == Failure())
-    }
-
-    @Test("value, error, outcome and completion of a promise can be read at any time")
-    func inspection() throws {
-        let (promise, resolver) = Promise<Int>.pending()
-        #expect(promise.result == nil && promise.error == nil && promise.outcome == nil && !promise.isCompleted)
-        resolver.resolve(1)
-        #expect(promise.result == 1 && promise.error == nil && promise.isCompleted)
-        #expect(try promise.outcome?.get() == 1)
-        let failed = Promise<Int>.rejected(Failure())
-        #expect(failed.result == nil && failed.error as? Failure == Failure() && failed.isCompleted)
-        #expect(throws: Failure()) { try failed.outcome?.get() }
-    }
-
-    @Test("a promise can be awaited, even a Promise<Void>; a promise can be made from an async operation")
-    func awaiting() async throws {
-        #expect(try await Promise.resolved(1).value == 1)
-        try await Promise.resolved().value
-        await #expect(throws: Failure()) { try await Promise<Void>.rejected(Failure()).value }
-        let task = Task { try await Promise { 2 }.value }
-        #expect(try await Promise { try await task.value }.value == 2)
-    }
-
     @Test("a promise that no variable holds lives until it settles, with its handlers")
     func retained() async throws {
         let (go, resolver) = Promise<Int>.pending(), (heard, ear) = Promise<Int>.pending()
@@ -119,5 +78,88 @@ import Testing
         #expect(unkept != nil)
         resolver.resolve(5)
         #expect(try await heard.value == 5)
+    }
+
+    @Test("10,000 racing pairs of settle and drop each settle once")
+    func settleOnce() async {
+        for round in 0..<10_000 {
+            let (promise, resolver) = Promise<Int>.pending()
+            let seen = Lock(0)
+            promise.finally(on: .immediate) { _, _ in seen.withLock { $0 += 1 } }
+            DispatchQueue.concurrentPerform(iterations: 2) { index in
+                if index == round % 2 { resolver.resolve(1) } else { promise.drop() }
+            }
+            let settled = promise.outcome
+            #expect((promise.result == nil) != (promise.error == nil))
+            resolver.resolve(2)
+            resolver.reject(Failure())
+            switch (settled, promise.outcome) {
+            case (.success(let first)?, .success(let second)?): #expect(first == second)
+            case (.failure?, .failure?): break
+            default: Issue.record("the outcome changed")
+            }
+            #expect(seen.withLock { $0 } == 1)
+        }
+    }
+
+    @Test("finally passes the outcome on, and a then after it runs only after a value")
+    func finallyPassesOn() async throws {
+        let afterSuccess = Promise.resolved(1).finally { _, _ in }.then { $0 + 1 }
+        #expect(try await afterSuccess.value == 2)
+        let ran = Log<Int>()
+        let afterFailure = Promise<Int>.rejected(Failure()).finally { _, _ in }.then { ran.add($0) }
+        #expect(await afterFailure.failure(as: Failure.self) == Failure())
+        #expect(ran.entries.isEmpty)
+    }
+
+    @Test("the specific values that an owner set on a queue stay unchanged")
+    func queueSpecifics() async throws {
+        let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Int>()
+        queue.setSpecific(key: key, value: 7)
+        let seen = try await Promise.resolved(1).then(on: queue) { _ in DispatchQueue.getSpecific(key: key) }
+            .then(on: queue) { first in [first, DispatchQueue.getSpecific(key: key)] }.value
+        #expect(seen == [7, 7])
+        #expect(await queue.run { DispatchQueue.getSpecific(key: key) } == 7)
+        #expect(DispatchQueue.getSpecific(key: key) == nil)
+    }
+
+    @Test(
+        "a handler of an error runs on the given queue, like a handler of a value", arguments: [true, false])
+    func errorsOnTheirQueue(fails: Bool) async throws {
+        let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>()
+        queue.setSpecific(key: key, value: true)
+        let here = Log<Bool>()
+        let note: @Sendable () -> Void = { here.add(DispatchQueue.getSpecific(key: key) == true) }
+        let promise = fails ? Promise<Int>.rejected(Failure()) : .resolved(1)
+        let last = promise.then(on: queue) { _ in note() }
+            .handle(on: queue) { _ in note() }
+            .finally(on: queue) { _, _ in note() }
+            .recover(on: queue) { _ in note() }
+        try await last.value
+        #expect(here.entries == Array(repeating: true, count: fails ? 3 : 2))
+    }
+
+    @Test("a promise has no hidden timeout, and is freed once it has settled")
+    func freed() async throws {
+        weak var gone: Promise<Int>?
+        do {
+            let (promise, resolver) = Promise<Int>.pending()
+            gone = promise
+            let child = promise.then { $0 + 1 }.delayed(by: .zero)
+            resolver.resolve(1)
+            #expect(try await child.value == 2)
+        }
+        // Waits for another promise on the same queue, after which earlier closures have released the promise.
+        for _ in 0..<1_000 where gone != nil { try await Promise.resolved(1).then { _ in }.value }
+        #expect(gone == nil)
+    }
+
+    @Test("a promise can be awaited, even a Promise<Void>; a promise can be made from an async operation")
+    func awaiting() async throws {
+        #expect(try await Promise.resolved(1).value == 1)
+        try await Promise.resolved().value
+        await #expect(throws: Failure()) { try await Promise<Void>.rejected(Failure()).value }
+        let task = Task { try await Promise { 2 }.value }
+        #expect(try await Promise { try await task.value }.value == 2)
     }
 }

@@ -1,5 +1,6 @@
 import NessLock
 import NessPromise
+import TestSupport
 import Testing
 
 @Suite("Starting", .timeLimit(.minutes(1)))
@@ -29,7 +30,7 @@ struct StartTests {
             await drop
             await #expect(throws: PromiseError.dropped) { try await promise.value }
         }
-        while running.withLock({ $0 }) > 0 && !Task.isCancelled { await Task.yield() }
+        await untilTrue { running.withLock { $0 } == 0 }
         #expect(running.withLock { $0 } == 0)
     }
 }

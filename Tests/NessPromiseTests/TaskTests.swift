@@ -170,20 +170,4 @@ import Testing
         await queue.flush()
         #expect(seen.entries == ["the promise was dropped"])
     }
-
-    @Test("racing drops settle each promise once, and no wait hangs")
-    func races() async {
-        for round in 0..<2_000 {
-            let child = Promise.resolved(round).then { value -> Int in
-                await Task.yield()
-                return value
-            }
-            if round % 2 == 0 { DispatchQueue.global().async { child.drop() } }
-            do {
-                #expect(try await child.value == round)
-            } catch {
-                #expect(error as? PromiseError == .dropped)
-            }
-        }
-    }
 }
