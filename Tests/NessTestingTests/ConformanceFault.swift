@@ -9,9 +9,9 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
     typealias Send = @Sendable (_ wire: any Transport, _ request: HTTPRequest, _ receive: @escaping Receive) async throws -> Void
 
     let name: String
-    /// The checks that fail because of this fault. All others of their groups pass.
+    /// The checks that fail because of this fault.
     let fails: Set<TransportConformance.ID>
-    /// The checks that are run: those of the same groups, except those that take long.
+    /// The same checks, which are run.
     let checks: [TransportConformance.Check]
     /// The longest time for a check. Short for a fault that never ends.
     var watchdog = Duration.seconds(240)
@@ -20,19 +20,11 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    private static let quick = TransportConformance.checks.filter { check in
-        check.group != .misbehavior && !check.needsAuthority
-            && !["receive.order-under-load", "receive.back-pressure", "load.in-a-row", "load.posts-in-a-row", "resends.whole-body"]
-                .contains(check.id)
-    }
-
     /// A fault that a transport of its own has.
-    init(_ name: String, fails: [TransportConformance.ID], onlyThese: Bool = false, make: @escaping @Sendable () -> any Transport) {
+    init(_ name: String, fails: [TransportConformance.ID], make: @escaping @Sendable () -> any Transport) {
         self.name = name
         self.fails = Set(fails)
-        let meant = fails.compactMap { TransportConformance.check($0) }
-        let groups = Set(meant.map(\.group))
-        checks = onlyThese ? meant : Self.quick.filter { groups.contains($0.group) }
+        checks = fails.compactMap { TransportConformance.check($0) }
         self.make = make
     }
 
@@ -40,7 +32,7 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
     static func endless(
         _ name: String, fails: [TransportConformance.ID], make: @escaping @Sendable () -> any Transport
     ) -> ConformanceFault {
-        var fault = ConformanceFault(name, fails: fails, onlyThese: true, make: make)
+        var fault = ConformanceFault(name, fails: fails, make: make)
         fault.watchdog = .milliseconds(300)
         return fault
     }
@@ -51,8 +43,8 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
     }
 
     /// A fault of `send`, over a transport that is right.
-    init(_ name: String, fails: [TransportConformance.ID], onlyThese: Bool = false, send: @escaping Send) {
-        self.init(name, fails: fails, onlyThese: onlyThese) { Faulty(send: send) }
+    init(_ name: String, fails: [TransportConformance.ID], send: @escaping Send) {
+        self.init(name, fails: fails) { Faulty(send: send) }
     }
 
     /// A fault in the request that is sent.
@@ -68,10 +60,10 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
 
     /// A fault in the events: each becomes any number of others.
     static func events(
-        _ name: String, fails: [TransportConformance.ID], onlyThese: Bool = false,
+        _ name: String, fails: [TransportConformance.ID],
         change: @escaping @Sendable (HTTPRequest, TransportEvent) throws -> [TransportEvent]
     ) -> ConformanceFault {
-        ConformanceFault(name, fails: fails, onlyThese: onlyThese) { wire, request, receive in
+        ConformanceFault(name, fails: fails) { wire, request, receive in
             try await wire.send(request) { event in
                 for event in try change(request, event) { try await receive(event) }
             }
@@ -106,10 +98,10 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
 
     /// A fault in the errors: one becomes another, or, with `nil`, success.
     static func errors(
-        _ name: String, fails: [TransportConformance.ID], onlyThese: Bool = false,
+        _ name: String, fails: [TransportConformance.ID],
         change: @escaping @Sendable (_ error: any Error, _ headers: HTTPHeaders?) -> (any Error)?
     ) -> ConformanceFault {
-        ConformanceFault(name, fails: fails, onlyThese: onlyThese) { wire, request, receive in
+        ConformanceFault(name, fails: fails) { wire, request, receive in
             let head = Lock<HTTPHeaders?>(nil)
             do {
                 try await wire.send(request) { event in

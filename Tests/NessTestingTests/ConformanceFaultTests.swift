@@ -6,7 +6,7 @@ import Testing
 
 /// A check that cannot fail is no check. For each there is a transport that breaks its rule.
 @Suite(.inTurn) struct ConformanceFaultTests {
-    @Test("a faulty transport fails the checks meant for its fault, and no other of their groups", arguments: ConformanceFault.all)
+    @Test("a faulty transport fails each check that is meant for its fault", arguments: ConformanceFault.all)
     func fault(_ fault: ConformanceFault) async {
         let report = await TransportConformance.run({ fault.make() }, checks: fault.checks, within: fault.watchdog)
         #expect(Set(report.failures.map(\.id)) == fault.fails, "\(report)")

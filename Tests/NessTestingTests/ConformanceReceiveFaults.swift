@@ -10,11 +10,11 @@ extension ConformanceFault {
             error is TransportError || error is CancellationError
                 ? error : TransportError(.connectionLost, "the receiver failed", underlying: error)
         },
-        ConformanceFault("goes on after an error of `receive`", fails: ["receive.error-at-the-end"], onlyThese: true) {
+        ConformanceFault("goes on after an error of `receive`", fails: ["receive.error-at-the-end"]) {
             wire, request, receive in
             try await wire.send(request) { event in try? await receive(event) }
         },
-        ConformanceFault("returns early", fails: ["contract.returns-when-whole", "contract.events"], onlyThese: true) {
+        ConformanceFault("returns early", fails: ["contract.returns-when-whole", "contract.events"]) {
             wire, request, receive in
             struct Enough: Error {}
             do {
@@ -28,7 +28,7 @@ extension ConformanceFault {
             try await wire.send(request, receive: receive)
             await TestGate().wait()
         },
-        ConformanceFault("reports pieces in the wrong order", fails: ["contract.events", "receive.order-under-load"], onlyThese: true) {
+        ConformanceFault("reports pieces in the wrong order", fails: ["contract.events", "receive.order-under-load"]) {
             wire, request, receive in
             let held = Lock<Data?>(nil)
             try await wire.send(request) { event in
@@ -47,7 +47,7 @@ extension ConformanceFault {
     /// Calls `receive` for the second piece while it takes the first. Other transports start when that has happened.
     private static var overlapping: ConformanceFault {
         let isFirst = Lock(true), hasOverlapped = TestGate()
-        return ConformanceFault("calls `receive` twice at once", fails: ["receive.one-at-a-time"], onlyThese: true) {
+        return ConformanceFault("calls `receive` twice at once", fails: ["receive.one-at-a-time"]) {
             let isUnderTest = isFirst.withLock { isFirst in
                 defer { isFirst = false }
                 return isFirst
@@ -75,7 +75,7 @@ extension ConformanceFault {
     /// Reads as fast as it can, and keeps the pieces in memory. Other transports start when it has the whole body.
     private static var unbounded: ConformanceFault {
         let isFirst = Lock(true), hasAll = TestGate()
-        return ConformanceFault("has no back pressure", fails: ["receive.back-pressure"], onlyThese: true) {
+        return ConformanceFault("has no back pressure", fails: ["receive.back-pressure"]) {
             let isUnderTest = isFirst.withLock { isFirst in
                 defer { isFirst = false }
                 return isFirst
@@ -135,7 +135,7 @@ extension ConformanceFault {
                 try await wire.send(request, receive: receive)
             }
         },
-        ConformanceFault("fails in the long run", fails: ["load.in-a-row", "load.posts-in-a-row"], onlyThese: true) {
+        ConformanceFault("fails in the long run", fails: ["load.in-a-row", "load.posts-in-a-row"]) {
             let count = Lock(0)
             return Faulty { wire, request, receive in
                 let number = count.withLock { count in

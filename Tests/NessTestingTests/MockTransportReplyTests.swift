@@ -139,15 +139,6 @@ import Testing
         }
     }
 
-    @Test("redirects of a mock are followed like those of a server")
-    func redirect() async throws {
-        let mock = MockTransport()
-        mock.on(.get, "/a") { _ in .status(302, headers: ["Location": "https://other.test/b"]) }
-        mock.on(.get, "https://other.test/*path") { request in .text(request.pathParameters["path"] ?? "") }
-        #expect(try await mocked(mock).httpRequest(withUrl: "a").dataRequest().value.message.text == "b")
-        #expect(mock.requests.map(\.url.absoluteString) == ["https://mock.test/a", "https://other.test/b"])
-    }
-
     @Test("a changed reply keeps its delay, and adding a field to a reply without a header changes nothing")
     func adding() async throws {
         let clock = ManualClock(advancesAutomatically: true)

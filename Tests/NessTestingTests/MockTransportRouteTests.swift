@@ -118,13 +118,6 @@ import Testing
         #expect(try await mock.answer("https://a/x") == "again")
     }
 
-    @Test("a sequence gives one reply after another, and repeats the last")
-    func sequence() async throws {
-        let mock = MockTransport()
-        mock.on(.get, "/x", replies: [.text("1"), .text("2"), .text("3")])
-        for expected in ["1", "2", "3", "3", "3"] { #expect(try await mock.answer("https://a/x") == expected) }
-    }
-
     @Test(
         "an invalid pattern fails every request, and the error says why",
         arguments: [

@@ -99,12 +99,6 @@ import Testing
         #expect(try await receive(manyLines).status == "HTTP/1.1 431 Request Header Fields Too Large")
     }
 
-    @Test("a received request can be made by hand, to test a handler") func requestsCanBeMadeByHand() {
-        let request = ReceivedRequest(
-            method: .get, target: "/users/7", pathParameters: ["id": "7"], url: URL(string: "https://mock.test/users/7"))
-        #expect(request.url?.host == "mock.test" && request.pathParameters["id"] == "7" && request.body.isEmpty)
-    }
-
     @Test("beyond its bound the server forgets the oldest bodies") func theOldestBodiesAreDroppedBeyondTheBound() async throws {
         let size = 24 << 20
         let server = try await TestServer.start { _ in .status(200) }

@@ -48,17 +48,6 @@ import Testing
         await server.stop()
     }
 
-    @Test("a gate orders the steps of test and script") func gatesOrderTheTestAndTheScript() async throws {
-        let received = TestGate(), go = TestGate()
-        let server = try await TestServer.start(script: { _ in [.receiveRequest, .signal(received), .wait(go), .respond(.text("late"))] })
-        async let body = offPool { try RawClient(port: server.port).exchange(get).body }
-        await received.wait()
-        #expect(server.requestCount == 1)
-        go.open()
-        #expect(try await body == "late")
-        await server.stop()
-    }
-
     @Test("a wait in a script ends when the client closes") func aWaitEndsWhenThePeerCloses() async throws {
         let never = TestGate()
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .wait(never), .send("unreached")] })
