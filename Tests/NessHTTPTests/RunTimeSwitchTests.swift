@@ -130,4 +130,25 @@ import FoundationNetworking
         let urlRequests = try rig.mock.requests.map(URLSessionTransport.makeURLRequest)
         #expect(urlRequests.map(\.allowsCellularAccess) == [false, true])
     }
+
+    @Test("requests that declare equality share an exchange, even with different content, within one kind")
+    func duplicateIdentifier() async throws {
+        let handler = CountingHandler(), gate = TestGate()
+        let rig = Rig { $0.duplicatedHandler = handler }
+        rig.mock.on(nil, "/*path") { request in
+            await gate.wait()
+            return .text(request.url?.lastPathComponent ?? "")
+        }
+        let first = rig.ness.httpRequest(.post, withUrl: "a").set(stringBody: "1").set(duplicateIdentifier: "save").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        let second = rig.ness.httpRequest(.put, withUrl: "b").set(duplicateIdentifier: "save").dataRequest()
+        await handler.tally.wait(for: 1)
+        let other = rig.ness.httpRequest(.put, withUrl: "b").set(duplicateIdentifier: "load").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 2 }
+        gate.open()
+        #expect(try await first.value.message.text == "a")
+        #expect(try await second.value.message.text == "a")
+        #expect(try await other.value.message.text == "b")
+        #expect(rig.mock.requests.count == 2)
+    }
 }

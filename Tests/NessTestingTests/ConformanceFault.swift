@@ -130,7 +130,7 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
 
 /// A transport that is right, with a closure between it and the suite.
 struct Faulty: Transport {
-    let wire = ConformanceFault.makeWire()
+    var wire = ConformanceFault.makeWire()
     let send: ConformanceFault.Send
     var onShutdown: @Sendable (any Transport) async -> Void = { await $0.shutdown() }
 

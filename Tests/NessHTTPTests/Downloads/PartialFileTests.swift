@@ -25,7 +25,7 @@ import Testing
 
     @Test("the progress that parallel exchanges of a download report never decreases")
     func progressInOrder() async throws {
-        let count = 10_000
+        let count = 1_000
         try await withPartialFile { file, _ in
             let recorded = Log<Int64>(), events = DownloadEvents()
             events.setFile(file)
@@ -228,7 +228,7 @@ import Testing
         // An immediate handler of the end may start the next download.
         callers.leave()
         let next = Task { try await destinations.withExclusiveAccess("p", fetching: "t", for: Self.callers()) { 2 } }
-        await Self.until { destinations.waitingCount("p") == 1 }
+        await untilTrue { destinations.waitingCount("p") == 1 }
         gate.open()
         try await first.value
         #expect(try await next.value == 2)
