@@ -97,7 +97,7 @@ public struct ServerTrust: Sendable, Hashable {
             if isSecure {
                 demands.authorities = certificates
             } else if try rules?.value(for: url, isNamed: true) != nil {
-                throw InvalidRequest("the host has authorities of its own, which requires https")
+                throw InvalidRequest("the host has other authorities than the system, which requires https")
             }
         }
     }
