@@ -84,7 +84,9 @@ func makeContenders(_ urls: [URL]) throws -> [Contender] {
         }
         return length.withLock { $0 }
     }
-    return [inC, bare, ness("Ness", transport), awaited(transport)] + others + [ness("Ness over URLSession", divisor: 4, URLSessionTransport())]
+    return [inC, bare, ness("Ness", transport), awaited(transport)] + others + [
+        ness("Ness over URLSession", divisor: 4, URLSessionTransport())
+    ]
     #else
     return [ness("Ness", divisor: 4, URLSessionTransport())] + others
     #endif

@@ -122,9 +122,9 @@ public enum CacheStorageConformance {
             }
         },
         Check("expiry", "A record is there until it expires, even with the longest time.") { storage, problems in
-            for seconds in [3_600, 2_500_000_000] {
-                try await storage.write(Data("record".utf8), for: key(seconds), expiresAfter: .seconds(seconds) + .nanoseconds(1))
-                try await problems.expect(storage, has: Data("record".utf8), at: key(seconds), "for \(seconds) s")
+            for (number, seconds) in [3_600, 2_500_000_000 as Int64].enumerated() {
+                try await storage.write(Data("record".utf8), for: key(number), expiresAfter: .seconds(seconds) + .nanoseconds(1))
+                try await problems.expect(storage, has: Data("record".utf8), at: key(number), "for \(seconds) s")
             }
         },
         Check("concurrent", "Concurrent calls for different keys get their own records.") { storage, problems in
