@@ -64,7 +64,8 @@ extension Ness {
         /// The default JSON encoder of `set(jsonEncodable:)`. `nil` for an encoder that sorts keys. Do not change the object after the
         /// manager was made.
         public var jsonEncoder: JSONEncoder?
-        /// The validators of all responses. They judge before those of the request.
+        /// The validators of all responses, which judge before those of the request. They run off the main thread, like the validators of
+        /// a request. A response that one of them rejects fails the attempt with `NessError.validation`.
         public var validators: [any ResponseValidator] = []
         /// A Boolean value that indicates whether `dataRequest(decoding:)` rejects a response whose Content-Type is not JSON, for requests
         /// that do not set this.

@@ -27,7 +27,8 @@ public final class MockCacheStorage: CacheStorage {
     private let willAccess: @Sendable (Access) async throws -> Void
 
     /// Makes an empty storage.
-    /// - Parameter willAccess: Runs before each call. An error that it throws is the result of the call, and a wait delays the call.
+    /// - Parameter willAccess: Runs before each call, in its task. An error that it throws is the result of the call, and a wait delays the
+    ///   call.
     public init(willAccess: @escaping @Sendable (Access) async throws -> Void = { _ in }) { self.willAccess = willAccess }
 
     /// The records. A test may remove or damage them.

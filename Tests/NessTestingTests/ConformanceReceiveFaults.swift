@@ -10,7 +10,7 @@ extension ConformanceFault {
             error is TransportError || error is CancellationError
                 ? error : TransportError(.connectionLost, "the receiver failed", underlying: error)
         },
-        ConformanceFault("goes on after an error of `receive`", fails: ["receive.error-at-the-end"]) {
+        ConformanceFault("continues after `receive` has thrown", fails: ["receive.error-at-the-end"]) {
             wire, request, receive in
             try await wire.send(request) { event in try? await receive(event) }
         },

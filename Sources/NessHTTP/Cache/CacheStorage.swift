@@ -58,8 +58,8 @@ import Foundation
 public protocol CacheStorage: Sendable {
     /// Returns a record.
     /// - Parameter key: The key of the record.
-    /// - Returns: The bytes of the latest `write` for the key. `nil` if there is none, or if it was evicted or has expired. The bytes must
-    ///   not change afterwards.
+    /// - Returns: The bytes of the latest `write` for the key, which must not change afterwards. `nil` if no record has the key, or if the
+    ///   record was evicted or has expired.
     /// - Throws: Any error, if the storage cannot tell. It counts as a missing record.
     func read(_ key: CacheStorageKey) async throws -> Data?
 
@@ -72,7 +72,7 @@ public protocol CacheStorage: Sendable {
     /// - Throws: Any error, if the record was not stored.
     func write(_ record: Data, for key: CacheStorageKey, expiresAfter time: Duration) async throws
 
-    /// Removes a record. Succeeds if there is none.
+    /// Removes the record of a key. A missing record is not an error.
     /// - Parameter key: The key of the record.
     /// - Throws: Any error, if the record may still be there.
     func remove(_ key: CacheStorageKey) async throws

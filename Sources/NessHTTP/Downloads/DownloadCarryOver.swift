@@ -3,8 +3,8 @@ import NessLock
 
 /// The state that the attempts of a download leave to the next one, besides the partial file.
 ///
-/// All callers who have shared the download hold it until they end. One who was paused keeps the file, and gets the result that the others
-/// have received meanwhile, even if it did not start the download.
+/// Each caller who has shared the download holds it until the end of its call. A paused caller keeps the partial file, and gets the result
+/// that the others have received meanwhile, even if another caller started the download.
 final class DownloadCarryOver: Sendable {
     private struct State: Sendable {
         /// The number of callers who take part.
@@ -18,10 +18,10 @@ final class DownloadCarryOver: Sendable {
 
     private let state = Lock(State())
 
-    /// A caller takes part, until it ends.
+    /// Counts a caller, until `leave()`.
     func join() { state.withLock { $0.callers += 1 } }
 
-    /// A caller has ended, or takes part in another download.
+    /// Removes a caller, whose call has ended, or who takes part in another download.
     func leave() { state.withLock { $0.callers -= 1 } }
 
     /// True while a caller takes part, who may be paused.

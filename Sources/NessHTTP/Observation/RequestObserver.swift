@@ -1,7 +1,7 @@
 /// Watches the requests of a manager: for logging, metrics, or an activity indicator.
 ///
-/// An observer cannot change a request, and cannot reject a response: see `Ness.Configuration.validators`. Every method has an empty default, so an observer
-/// implements only those it needs.
+/// An observer cannot change a request or reject a response. Validators reject responses: see `Ness.Configuration.validators`. Every method
+/// has an empty default, so an observer implements only those it needs.
 ///
 /// ```swift
 /// /// Prints one line for each request that took longer than a second.

@@ -74,7 +74,7 @@ final class Pipeline: Sendable {
     }
 
     /// True if an attempt awaits code of the application, which may ignore a cancellation, beside what a flight runs in its own task.
-    var awaitsApplication: Bool { loaders.areAboveSharing || retryControl != nil }
+    var awaitsApplication: Bool { loaders.areAboveSharing || retryControl != nil || cache?.hasStorage == true }
 
     /// Returns the loaders of the manager and of the request at one place.
     @inline(__always)

@@ -46,7 +46,7 @@ public struct ClientIdentity: Sendable, Hashable {
     ///   - certificates: The certificate, followed by those between it and the authority.
     ///   - key: The private key, as `-----BEGIN PRIVATE KEY-----` or the like.
     ///   - password: The password of an encrypted key; `nil` for none.
-    /// - Throws: An error that says why the key cannot be read: there is none, or it is encrypted and there is no password.
+    /// - Throws: An error if `key` contains no private key, or if the key is encrypted and `password` is missing.
     public init(certificates: Certificates, key: Data, password: String? = nil) throws {
         guard let isEncrypted = PEMKey.isEncrypted(key) else { throw CertificateError("it is not in PEM form", in: "private key") }
         if isEncrypted, password?.isEmpty != false {

@@ -3,7 +3,7 @@ import Foundation
 
 /// Recognizes a private key in the text form of RFC 7468, which libcurl reads only when it opens a connection.
 enum PEMKey {
-    /// Returns whether the first private key in bytes is encrypted; `nil` if there is none, or if it is damaged.
+    /// Returns true if the first private key in some bytes is encrypted. `nil` for bytes without a private key, or with a damaged one.
     static func isEncrypted(_ bytes: Data) -> Bool? {
         let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map { $0.drop(while: \.isWhitespace) }
         guard let begin = lines.firstIndex(where: { $0.hasPrefix("-----BEGIN ") && $0.contains("PRIVATE KEY-----") }),

@@ -44,9 +44,12 @@ extension HTTPRequest {
                 publicKeys: self[PinnedPublicKeys.self], authorities: self[TrustedAuthorities.self], identity: self[ShownIdentity.self])
         }
         set {
-            self[PinnedPublicKeys.self] = newValue.publicKeys
-            self[TrustedAuthorities.self] = newValue.authorities
-            self[ShownIdentity.self] = newValue.identity
+            // In one change: each change of a request copies its fields.
+            var options = options
+            if options[PinnedPublicKeys.self] != newValue.publicKeys { options[PinnedPublicKeys.self] = newValue.publicKeys }
+            if options[TrustedAuthorities.self] != newValue.authorities { options[TrustedAuthorities.self] = newValue.authorities }
+            if options[ShownIdentity.self] != newValue.identity { options[ShownIdentity.self] = newValue.identity }
+            self.options = options
         }
     }
 }

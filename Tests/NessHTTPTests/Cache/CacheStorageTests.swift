@@ -63,6 +63,19 @@ import Testing
         #expect(try await remembering.get().source == .cache)
     }
 
+    @Test("a canceled request that is awaited ends immediately, although the storage hangs", arguments: ["read", "write"])
+    func canceled(kind: String) async throws {
+        faults.holding.withLock { $0 = [kind] }
+        let rig = rig()
+        // The rig's clock stands still, so no timeout ends the wait for the storage.
+        let request = Task { try await rig.ness.get("x").response() }
+        await faults.held.wait(for: 1)
+        request.cancel()
+        let error = await #expect(throws: NessError.self) { try await request.value }
+        #expect(error?.kind == .dropped)
+        faults.go.open()
+    }
+
     @Test("a request succeeds without the storage if a call fails", arguments: ["read", "write", "remove"])
     func failing(kind: String) async throws {
         faults.failing.withLock { $0 = [kind] }

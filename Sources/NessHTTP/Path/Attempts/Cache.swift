@@ -19,6 +19,9 @@ final class Cache: Sendable {
         origin = cache.wallClock() - clock.elapsed().seconds
     }
 
+    /// True if a request may wait for a storage, which ignores a cancellation.
+    var hasStorage: Bool { cache.hasStorage }
+
     private var now: Date { origin + clock.elapsed().seconds }
 
     /// The loaders below the cache, with the request and the context of the current call.

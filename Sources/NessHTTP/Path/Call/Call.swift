@@ -185,7 +185,7 @@ final class Call: Sendable {
     /// Notes the flight that the call takes part in.
     /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the flight.
     func enter(_ member: Flight.Member) throws {
-        // First, so that the end of the call finds that it has joined.
+        // Counted first: an end of the call at this moment must find the caller counted.
         member.flight.carryOver?.join()
         do {
             try state.withLock { try $0.enter(member) }?.leave()

@@ -41,7 +41,7 @@ final class PartialFileClaims: Sendable {
         var isMixed = false
     }
 
-    /// The last download that used a file. The reference is weak: its callers release it at their ends.
+    /// The last download that used a file. The reference is weak: the last of its callers releases it.
     private struct Owner: Sendable {
         let source: String?
         weak var callers: DownloadCarryOver?

@@ -181,8 +181,7 @@ final class ExchangeSession: Sendable {
     func waitsForNetwork(_ task: any SessionTask) { exchange(for: task)?.waitForNetwork() }
     #endif
 
-    /// Rejects a redirect. On Apple platforms a task ends only after `refuse` was called. On Linux, nothing may call `refuse` for a
-    /// canceled task.
+    /// Rejects a redirect. On Apple platforms a task ends only after a call of `refuse`. On Linux, do not call it for a canceled task.
     func redirected(_ response: HTTPURLResponse, by task: any SessionTask, refuse: @escaping @Sendable () -> Void) {
         guard let exchange = checkedExchange(for: task) else { return source.system == .apple ? refuse() : () }
         exchange.redirected(response)
