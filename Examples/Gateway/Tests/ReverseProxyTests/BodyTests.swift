@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Bodies", .timeLimit(.minutes(2))) struct BodyTests {
+@Suite("Bodies", .serialized, .timeLimit(.minutes(2))) struct BodyTests {
     private static let megabyte = Data(repeating: 7, count: 1 << 20)
 
     @Test(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReverseProxy
 
-@Suite("Errors", .timeLimit(.minutes(2))) struct ErrorTests {
+@Suite("Errors", .serialized, .timeLimit(.minutes(2))) struct ErrorTests {
     @Test("each kind of error has its status")
     func table() {
         let statuses: [NessError.Kind: Int] = [

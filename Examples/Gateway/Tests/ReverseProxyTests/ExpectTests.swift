@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Expect: 100-continue", .timeLimit(.minutes(2))) struct ExpectTests {
+@Suite("Expect: 100-continue", .serialized, .timeLimit(.minutes(2))) struct ExpectTests {
     private static let head = "POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
 
     @Test("the client gets its 100 when the upstream wants the body")

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Fields", .timeLimit(.minutes(2))) struct FieldTests {
+@Suite("Fields", .serialized, .timeLimit(.minutes(2))) struct FieldTests {
     @Test("fields that concern the client's connection do not reach the upstream, nor do those that Connection names")
     func request() async throws {
         try await withUpstream({ _ in }, { _ in .text("ok") }) { port, server in

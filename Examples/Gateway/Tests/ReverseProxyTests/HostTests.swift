@@ -1,7 +1,7 @@
 import NessTesting
 import Testing
 
-@Suite("Host", .timeLimit(.minutes(2))) struct HostTests {
+@Suite("Host", .serialized, .timeLimit(.minutes(2))) struct HostTests {
     @Test(
         "a request whose Host is absent, repeated or not a host with a port gets a 400, and the upstream does not see it",
         arguments: [

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Clients that leave", .timeLimit(.minutes(2))) struct LeaveTests {
+@Suite("Clients that leave", .serialized, .timeLimit(.minutes(2))) struct LeaveTests {
     @Test("a client that disconnects before the response ends the upstream's request")
     func beforeHead() async throws {
         let arrived = TestGate()

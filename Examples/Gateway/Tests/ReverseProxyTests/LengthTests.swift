@@ -1,7 +1,7 @@
 import NessTesting
 import Testing
 
-@Suite("Content-Length", .timeLimit(.minutes(2))) struct LengthTests {
+@Suite("Content-Length", .serialized, .timeLimit(.minutes(2))) struct LengthTests {
     /// Returns what the client receives if the upstream's response has some fields about its length, and a body.
     private func answer(to method: String = "GET", _ status: String = "200 OK", fields: [String], body: String = "ok") async throws
         -> String

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("The program", .timeLimit(.minutes(2))) struct ProgramTests {
+@Suite("The program", .serialized, .timeLimit(.minutes(2))) struct ProgramTests {
     /// The program lies beside the test bundle. On Linux the bundle is the running program; on macOS another program loads it.
     private static var url: URL {
         #if os(macOS)

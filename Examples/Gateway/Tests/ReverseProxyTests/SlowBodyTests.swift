@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReverseProxy
 
-@Suite("Slow bodies", .timeLimit(.minutes(2))) struct SlowBodyTests {
+@Suite("Slow bodies", .serialized, .timeLimit(.minutes(2))) struct SlowBodyTests {
     private static let rate = BodyRate(bytesPerSecond: 10, grace: .seconds(5))
 
     @Test("each byte gives the client its share of time, and no more") func pace() {

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Statuses", .timeLimit(.minutes(2))) struct StatusTests {
+@Suite("Statuses", .serialized, .timeLimit(.minutes(2))) struct StatusTests {
     @Test("every status is passed on, and no request is repeated or redirected", arguments: [200, 302, 404, 408, 429, 500, 503])
     func passes(status: Int) async throws {
         let fields: HTTPHeaders = ["Location": "/elsewhere", "Retry-After": "7"]

@@ -8,6 +8,9 @@ import NessTesting
 import ReverseProxy
 
 /// Runs a proxy on loopback during a test.
+///
+/// Suites that use it are serialized. All cases at once open 2,000 descriptors, and from 1,350 on Foundation's `Process` reads beyond the
+/// end of its list of them and may crash.
 func withProxy(
     to upstream: String, slowestBody: BodyRate? = BodyRate(), _ configure: (inout Ness.Configuration) -> Void = { _ in },
     _ body: @escaping @Sendable (_ port: Int) async throws -> Void

@@ -3,7 +3,7 @@ import NessHTTP
 import NessTesting
 import Testing
 
-@Suite("Targets", .timeLimit(.minutes(2))) struct TargetTests {
+@Suite("Targets", .serialized, .timeLimit(.minutes(2))) struct TargetTests {
     @Test(
         "a target reaches the upstream as the client wrote it",
         arguments: [
