@@ -17,7 +17,7 @@ struct CacheKey: Sendable, Hashable {
     /// Makes the key of a request that already carries its credentials.
     /// - Parameters:
     ///   - request: The request.
-    ///   - route: The way on which the wire reaches the server: see `Wire.route(to:)`.
+    ///   - route: The way on which the wire reaches the server: see `Wire.route(of:)`.
     init(_ request: HTTPRequest, over route: String) {
         let user = request.authenticatedUser
         self.init(request, of: user?.name ?? "", replacing: user?.fields ?? [], over: route)

@@ -24,6 +24,7 @@ public struct HTTPRequest: Sendable {
         var secrets = SecretNames()
         var options = RequestOptions()
         var target: RequestTarget?
+        var tlsDemands: TLSDemands?
         var jsonDecoder: JSONDecoder?
     }
 
@@ -94,6 +95,13 @@ public struct HTTPRequest: Sendable {
     /// The decoder for JSON: the request's, or else the manager's; `nil` for a request that no manager made. A response finds it in its request, so a response of the
     /// cache or of a loader cannot lack it.
     var jsonDecoder: JSONDecoder? { fields.jsonDecoder }
+
+    /// The demands on the connection; `nil` for none. Only the request that a transport gets has them, because a redirect to another host
+    /// must not inherit them.
+    public package(set) var tlsDemands: TLSDemands? {
+        get { fields.tlsDemands }
+        set { box.change { $0.tlsDemands = newValue } }
+    }
 
     /// The URL in its parsed form; `nil` if it was not parsed, or is not in the common form.
     var target: RequestTarget? { fields.target }

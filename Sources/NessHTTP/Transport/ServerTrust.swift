@@ -50,7 +50,8 @@ public struct ServerTrust: Sendable, Hashable {
         case authorities(Certificates)
     }
 
-    private let rules: HostRules<Rule>?
+    /// The demands of each host's rule. Without any of them for a host that is left to the system.
+    private let rules: HostRules<TLSDemands>?
     /// The mistake in the rules, if there is one.
     private let mistake: String?
 
@@ -62,43 +63,41 @@ public struct ServerTrust: Sendable, Hashable {
     /// - Returns: The trust.
     public static func pinned(_ hosts: [String: Rule]) -> ServerTrust {
         do {
-            let rules = Dictionary(uniqueKeysWithValues: try hosts.map { host, rule in (host, try checked(rule, host)) })
+            let rules = Dictionary(uniqueKeysWithValues: try hosts.map { host, rule in (host, try demands(of: rule, host)) })
             return ServerTrust(rules: try HostRules(rules), mistake: nil)
         } catch {
             return ServerTrust(rules: nil, mistake: "serverTrust: \(error)")
         }
     }
 
-    private static func checked(_ rule: Rule, _ host: String) throws -> Rule {
-        guard case .publicKeys(let keys, let authorities) = rule else { return rule }
-        if keys.isEmpty { throw InvalidRequest("\(host) has no keys") }
-        return .publicKeys(
-            try keys.map { key in
+    private static func demands(of rule: Rule, _ host: String) throws -> TLSDemands {
+        switch rule {
+        case .system: return TLSDemands()
+        case .authorities(let authorities): return TLSDemands(authorities: authorities)
+        case .publicKeys(let keys, let authorities):
+            if keys.isEmpty { throw InvalidRequest("\(host) has no keys") }
+            let hashes = try keys.map { key in
                 guard let hash = PublicKeyHash.normal(key) else {
                     throw InvalidRequest("\(key.debugDescription) is not a SHA-256 hash in Base64")
                 }
                 return hash
-            }, signedBy: authorities)
+            }
+            return TLSDemands(publicKeys: hashes, authorities: authorities)
+        }
     }
 
-    /// Adds the rule for the host of a URL to the demands of an exchange.
+    /// Returns the demands of the rule for a request's host; `nil` for none.
     /// - Throws: `InvalidRequest` if there is a mistake in the rules, or if the rule cannot be checked over http.
-    func add(to demands: inout TLSDemands, for url: URL) throws {
+    func demands(on request: HTTPRequest) throws -> TLSDemands? {
         if let mistake { throw InvalidRequest(mistake) }
-        let rule: Rule?
-        do { rule = try rules?.value(for: url) } catch { throw InvalidRequest("serverTrust: \(error)") }
-        let isSecure = url.scheme?.lowercased() == "https"
-        switch rule {
-        case nil, .system: return
-        case .publicKeys(let keys, let authorities):
-            (demands.publicKeys, demands.authorities) = (keys, authorities)
-            guard isSecure else { throw InvalidRequest("the host is pinned, which requires https") }
-        case .authorities(let certificates):
-            if isSecure {
-                demands.authorities = certificates
-            } else if try rules?.value(for: url, isNamed: true) != nil {
-                throw InvalidRequest("the host has other authorities than the system, which requires https")
-            }
+        guard let rules else { return nil }
+        do {
+            guard let demands = try rules.value(for: request), demands.concernServer else { return nil }
+            if request.origin.scheme == "https" { return demands }
+            if demands.publicKeys == nil, try rules.value(for: request, isNamed: true) == nil { return nil }
+        } catch {
+            throw InvalidRequest("serverTrust: \(error)")
         }
+        throw InvalidRequest("the host is pinned, which requires https")
     }
 }

@@ -1,12 +1,34 @@
 import Foundation
 
-/// The demands of an exchange on the transport, besides a certificate that the system trusts.
-struct TLSDemands: Sendable, Hashable {
-    var publicKeys: [String]?
-    var authorities: Certificates?
-    var identity: ClientIdentity?
+/// The demands of a request on its connection, besides a certificate that the system trusts: see `HTTPRequest.tlsDemands`.
+///
+/// The rules of `Ness.Configuration.serverTrust` and `clientIdentities` make them. A transport meets all that are not `nil`, before it
+/// sends anything. It gets only those that its `Transport.tlsCapabilities` contain: otherwise the request fails before it is sent.
+public final class TLSDemands: Sendable, Hashable {
+    /// The public keys that the server may have, as `ServerTrust.Rule.publicKeys` describes them, without `sha256//`; `nil` for any key.
+    public let publicKeys: [String]?
+    /// The only authorities that may have signed the server's certificate; `nil` for those that the transport trusts by itself.
+    public let authorities: Certificates?
+    /// The identity for a server that asks for a client certificate; `nil` for none.
+    public let identity: ClientIdentity?
 
-    var isEmpty: Bool { self == TLSDemands() }
+    // A class, because every request of a rule has the same demands, and so needs no copy of them.
+    init(publicKeys: [String]? = nil, authorities: Certificates? = nil, identity: ClientIdentity? = nil) {
+        (self.publicKeys, self.authorities, self.identity) = (publicKeys, authorities, identity)
+    }
+
+    /// Returns true if two demands are the same.
+    public static func == (left: TLSDemands, right: TLSDemands) -> Bool {
+        left === right
+            || left.publicKeys == right.publicKeys && left.authorities == right.authorities && left.identity == right.identity
+    }
+
+    /// Adds the demands to a hash.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(publicKeys)
+        hasher.combine(authorities)
+        hasher.combine(identity)
+    }
 
     /// The abilities that a transport needs to meet the demands.
     var capabilities: TLSCapabilities {
@@ -35,26 +57,7 @@ struct TLSDemands: Sendable, Hashable {
     }
 }
 
-extension HTTPRequest {
-    /// The demands of this request. They are set only on the copy that a transport gets, so that a redirect to another host does not
-    /// inherit it.
-    var demands: TLSDemands {
-        get {
-            TLSDemands(
-                publicKeys: self[PinnedPublicKeys.self], authorities: self[TrustedAuthorities.self], identity: self[ShownIdentity.self])
-        }
-        set {
-            // In one change: each change of a request copies its fields.
-            var options = options
-            if options[PinnedPublicKeys.self] != newValue.publicKeys { options[PinnedPublicKeys.self] = newValue.publicKeys }
-            if options[TrustedAuthorities.self] != newValue.authorities { options[TrustedAuthorities.self] = newValue.authorities }
-            if options[ShownIdentity.self] != newValue.identity { options[ShownIdentity.self] = newValue.identity }
-            self.options = options
-        }
-    }
-}
-
-/// The request options about certificates that a transport honors: see `Transport.tlsCapabilities`.
+/// The demands that a transport can meet: see `Transport.tlsCapabilities`.
 public struct TLSCapabilities: OptionSet, Sendable, Hashable {
     /// The bits of the set.
     public let rawValue: Int
@@ -62,11 +65,11 @@ public struct TLSCapabilities: OptionSet, Sendable, Hashable {
     /// Makes a set of its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Comparing the server's public key with those of the option `PinnedPublicKeys`.
+    /// Comparing the server's public key with `TLSDemands.publicKeys`.
     public static let publicKeys = TLSCapabilities(rawValue: 1)
-    /// Trusting only the authorities of the option `TrustedAuthorities`.
+    /// Trusting only `TLSDemands.authorities`.
     public static let authorities = TLSCapabilities(rawValue: 2)
-    /// Showing the identity of the option `ShownIdentity` to a server that asks for one.
+    /// Showing `TLSDemands.identity` to a server that asks for a certificate.
     public static let clientIdentities = TLSCapabilities(rawValue: 4)
     /// All of these.
     public static let all: TLSCapabilities = [.publicKeys, .authorities, .clientIdentities]

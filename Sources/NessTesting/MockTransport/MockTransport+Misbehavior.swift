@@ -105,7 +105,7 @@ private final class MisbehavingTransport: Transport {
         guard let url = parts.url else { throw TransportError(.invalidRequest, "the URL can't be sent to 127.0.0.1") }
         var request = request
         request.url = url
-        request[PinnedPublicKeys.self] = nil
+        request.tlsDemands = nil
         try await transport.send(request, receive: receive)
     }
 

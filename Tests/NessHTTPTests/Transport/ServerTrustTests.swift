@@ -24,7 +24,7 @@ struct ServerTrustTests {
     func hosts(_ host: String, _ url: String, _ isPinned: Bool) throws {
         let trust = ServerTrust.pinned([host: .publicKeys(["sha256//\(Self.key)"])])
         let url = try #require(URL(string: url))
-        #expect(try trust.demands(for: url).publicKeys == (isPinned ? [Self.key] : nil))
+        #expect(try trust.demands(on: url)?.publicKeys == (isPinned ? [Self.key] : nil))
     }
 
     @Test("the longest matching name applies, and a host's own rule takes precedence")
@@ -33,7 +33,7 @@ struct ServerTrustTests {
             "*": .publicKeys([Self.other]), "*.example.com": .publicKeys([Self.key]), "cdn.example.com": .system,
             "*.cdn.example.com": .system,
         ])
-        func keys(_ url: String) throws -> [String]? { try trust.demands(for: try #require(URL(string: url))).publicKeys }
+        func keys(_ url: String) throws -> [String]? { try trust.demands(on: try #require(URL(string: url)))?.publicKeys }
         #expect(try keys("https://a.example.com") == [Self.key])
         #expect(try keys("https://cdn.example.com") == nil)
         #expect(try keys("https://a.b.cdn.example.com") == nil)
@@ -63,8 +63,8 @@ struct ServerTrustTests {
     func hidden(_ url: String) throws {
         let trust = ServerTrust.pinned(["example.com": .publicKeys([Self.key])])
         let url = try #require(URL(string: url))
-        #expect(throws: InvalidRequest.self) { try trust.demands(for: url).publicKeys }
-        #expect(try ServerTrust.system.demands(for: url).isEmpty)
+        #expect(throws: InvalidRequest.self) { try trust.demands(on: url)?.publicKeys }
+        #expect(try ServerTrust.system.demands(on: url) == nil)
     }
 
     @Test("the keys of a pinned host do not apply after a redirect to another host")
@@ -78,7 +78,7 @@ struct ServerTrustTests {
         }
         let response = try await ness.get("https://pinned.test/x").response()
         #expect(response.text == "body")
-        #expect(mock.requests.map { $0[PinnedPublicKeys.self] } == [[Self.key], nil])
+        #expect(mock.requests.map(\.tlsDemands?.publicKeys) == [[Self.key], nil])
     }
 
     @Test("a request to a pinned host over http, or over a transport that checks no keys, is not sent")
@@ -114,11 +114,10 @@ struct ServerTrustTests {
             $0.clientIdentities = ["*.test": identity]
         }
         for url in ["https://a.test/", "https://b.test/", "http://b.test/", "https://c.example/"] {
-            // An identity that the application sets for one request would follow it to another host.
-            _ = try await ness.get(url).set(option: ShownIdentity.self, to: ClientIdentity(pkcs12: Data(), password: "")).response()
+            _ = try await ness.get(url).response()
         }
-        #expect(mock.requests.map(\.demands.authorities) == [certificates, nil, nil, nil])
-        #expect(mock.requests.map(\.demands.identity) == [identity, identity, nil, nil])
+        #expect(mock.requests.map(\.tlsDemands?.authorities) == [certificates, nil, nil, nil])
+        #expect(mock.requests.map(\.tlsDemands?.identity) == [identity, identity, nil, nil])
         let overHTTP = await #expect(throws: NessError.self) { try await ness.get("http://a.test/").response() }
         #expect(overHTTP?.kind == .invalidRequest)
         // The authorities of all hosts do not forbid http.
@@ -127,7 +126,7 @@ struct ServerTrustTests {
             $0.serverTrust = .pinned(["*": .authorities(certificates), "b.test": .system])
         }
         for url in ["http://a.test/", "https://a.test/", "http://b.test/"] { _ = try await others.get(url).response() }
-        #expect(mock.requests.suffix(3).map(\.demands.authorities) == [nil, certificates, nil])
+        #expect(mock.requests.suffix(3).map(\.tlsDemands?.authorities) == [nil, certificates, nil])
     }
 
     @Test("a transport that shows no identities, and a mistake in the hosts of identities, fail the request before it is sent")
@@ -185,9 +184,5 @@ struct ServerTrustTests {
 }
 
 extension ServerTrust {
-    fileprivate func demands(for url: URL) throws -> TLSDemands {
-        var demands = TLSDemands()
-        try add(to: &demands, for: url)
-        return demands
-    }
+    fileprivate func demands(on url: URL) throws -> TLSDemands? { try demands(on: HTTPRequest(url: url)) }
 }

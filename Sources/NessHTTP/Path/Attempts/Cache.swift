@@ -31,7 +31,7 @@ final class Cache: Sendable {
 
         func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse { try await pipeline.share(request, context) }
 
-        func key(_ request: HTTPRequest) -> CacheKey { CacheKey(request, over: pipeline.wire.route(to: request.url)) }
+        func key(_ request: HTTPRequest) -> CacheKey { CacheKey(request, over: pipeline.wire.route(of: request)) }
     }
 
     /// A request that may have to reach the server, and what is stored for it. An object, because a waiting function would have room for
@@ -122,7 +122,7 @@ final class Cache: Sendable {
     func answer(toUser user: String, _ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async -> HTTPResponse? {
         let wanted = CacheControl(ofRequest: request.headers)
         guard request.isCacheable(in: context), !wanted.has("no-store") else { return nil }
-        let key = CacheKey(request, of: user, over: pipeline.wire.route(to: request.url))
+        let key = CacheKey(request, of: user, over: pipeline.wire.route(of: request))
         var stored = cache.find(key, request).response
         if stored == nil, cache.hasStorage {
             let fetch = cache.beginFetch(key)

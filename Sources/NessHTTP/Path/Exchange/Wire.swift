@@ -21,12 +21,12 @@ final class Wire: Sendable {
 
     /// Returns the way on which requests reach a server: the client certificate, and what the transport's `route` names. A server may tell
     /// users apart by it, so the cache does. Empty for most managers.
-    func route(to url: URL) -> String {
+    func route(of request: HTTPRequest) -> String {
         var route = ""
         // With its length, so that no value can look like two.
         func add(_ name: String, _ value: String) { route += "@\(name) \(value.utf8.count) \(value) " }
         if !transport.route.isEmpty { add("route", transport.route) }
-        if url.scheme?.lowercased() == "https", let identity = try? identities.get().value(for: url) { add("identity", identity.digest) }
+        if let identity = try? identities.get().value(for: request), request.origin.scheme == "https" { add("identity", identity.digest) }
         return route
     }
 
@@ -47,22 +47,22 @@ final class Wire: Sendable {
                 throw InvalidRequest("the transport cannot keep a content coding (`keepsContentCoding`)")
             }
             // Rules apply per host. As request options they would follow a redirect to another host, and an equal request would lack them.
-            var demands = TLSDemands()
-            try serverTrust.add(to: &demands, for: request.url)
+            var demands = try serverTrust.demands(on: request)
             do {
                 // Over http no certificate is shown.
-                if let identity = try identities.get().value(for: request.url), request.url.scheme?.lowercased() == "https" {
-                    demands.identity = identity
+                if let identity = try identities.get().value(for: request), request.origin.scheme == "https" {
+                    demands = TLSDemands(publicKeys: demands?.publicKeys, authorities: demands?.authorities, identity: identity)
                 }
             } catch {
                 throw InvalidRequest("clientIdentities: \(error)")
             }
+            guard let demands else { return request }
             guard demands.capabilities.isSubset(of: transport.tlsCapabilities) else {
                 throw InvalidRequest(
                     "the host is pinned or has a client identity, and the transport does not support that (`tlsCapabilities`)")
             }
             var demanding = request
-            if demanding.demands != demands { demanding.demands = demands }
+            demanding.tlsDemands = demands
             return demanding
         } catch let error as InvalidRequest {
             throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))

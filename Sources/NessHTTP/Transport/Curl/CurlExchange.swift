@@ -46,7 +46,7 @@ final class CurlExchange: Sendable {
     }
 
     private static func shape(of request: HTTPRequest, isSecure: Bool, _ isPlain: Bool) -> CurlTemplate.Shape? {
-        guard isPlain, request.demands.isEmpty, request[ExpectsContinue.self] == nil, request.method != .head else { return nil }
+        guard isPlain, request[ExpectsContinue.self] == nil, request.method != .head else { return nil }
         if let body = request.body {
             let isSmall = body.data.map { $0.count <= CurlTransfer.inMemoryLimit } ?? false
             return isSmall ? CurlTemplate.Shape(isSecure: isSecure, hasBody: true) : nil

@@ -10,8 +10,10 @@ final class CurlLoop {
     private var idleSince: ContinuousClock.Instant?
     /// Each transfer knows its place.
     @exclusivity(unchecked) private var transfers: [CurlTransfer] = []
-    /// `nil` before the first exchange.
-    @exclusivity(unchecked) private var template: CurlTemplate?
+    /// The templates by the demands of their transfers.
+    @exclusivity(unchecked) private var templates: [CurlTemplate] = []
+    /// The most templates.
+    private static let templateLimit = 64
     /// The transfers that have events to hand on in this turn.
     @exclusivity(unchecked) private var notified: [CurlTransfer] = []
     /// The origins over TLS that did not choose HTTP/2 for the latest connection. libcurl would have all requests to them wait for the
@@ -171,9 +173,8 @@ final class CurlLoop {
         }
         let transfer: CurlTransfer
         do {
-            let template = try template ?? CurlTemplate(settings)
-            self.template = template
-            transfer = CurlTransfer(exchange, try template.lend(for: exchange.shape), in: self)
+            let template = try template(for: exchange.request.tlsDemands)
+            transfer = CurlTransfer(exchange, try template.lend(for: exchange.shape), of: template, in: self)
         } catch {
             leave(exchange)
             return exchange.mailbox.end(error)
@@ -181,7 +182,7 @@ final class CurlLoop {
         do {
             try transfer.configure()
         } catch {
-            ness_curl_easy_cleanup(transfer.easy)
+            transfer.giveBackHandle()
             leave(exchange)
             return exchange.mailbox.end(error)
         }
@@ -192,6 +193,14 @@ final class CurlLoop {
         idleSince = nil
         keepConnections(for: transfers.count)
         add(transfer)
+    }
+
+    private func template(for demands: TLSDemands?) throws -> CurlTemplate {
+        if let template = templates.first(where: { $0.demands == demands }) { return template }
+        let template = try CurlTemplate(settings, demands)
+        if templates.count == Self.templateLimit { templates.removeFirst() }
+        templates.append(template)
+        return template
     }
 
     /// Has libcurl start a transfer. If libcurl rejects it, ends the exchange, because nothing else would.
@@ -262,7 +271,7 @@ final class CurlLoop {
         ness_curl_multi_remove(multi, transfer.easy)
         transfer.release()
         leave(transfer.exchange)
-        template?.takeBack(transfer.easy, of: transfer.shapeToKeep)
+        transfer.giveBackHandle()
     }
 
     /// Gives back the places of an exchange that uses no connection any more.

@@ -1,7 +1,9 @@
 #if os(Linux)
 import CNessCurl
+import Foundation
 
-/// The handle of which every transfer's handle is a copy. It has the options that all exchanges of a transport share.
+/// The handle of which the handles of transfers with the same demands are copies. It has the options that all exchanges of a transport share,
+/// and the demands, which libcurl compares before it uses a connection again.
 ///
 /// A handle that has served a transfer serves another one of the same shape: to make a copy takes an eighth of a GET's instructions.
 final class CurlTemplate {
@@ -18,8 +20,10 @@ final class CurlTemplate {
     @exclusivity(unchecked) private var spare = [[UnsafeMutableRawPointer]](repeating: [], count: 4)
     /// The most spare handles of a shape.
     private static let spareLimit = 64
+    let demands: TLSDemands?
     private let library: CurlLibrary
     private let easy: UnsafeMutableRawPointer
+    private let authorities: CurlAuthorities?
     /// The TLS sessions of all copies. Without it, each handle would remember its own before 8.12, and no handshake would be a short one.
     /// libcurl compares the same values before it resumes a session as before it uses a connection again.
     private let sessions: UnsafeMutableRawPointer
@@ -29,14 +33,18 @@ final class CurlTemplate {
     private static let bufferSize = 16 << 10
 
     /// Makes a template.
+    /// - Parameters:
+    ///   - settings: The settings of the transport.
+    ///   - demands: The demands of the transfers' requests.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
-    init(_ settings: CurlSettings) throws {
+    init(_ settings: CurlSettings, _ demands: TLSDemands?) throws {
         guard let sessions = ness_curl_sessions_make() else { throw Self.noMemory }
         guard let easy = ness_curl_easy_init() else {
             ness_curl_sessions_free(sessions)
             throw Self.noMemory
         }
-        (self.easy, self.sessions, library) = (easy, sessions, settings.library)
+        (self.easy, self.sessions, library, self.demands) = (easy, sessions, settings.library, demands)
+        authorities = demands?.authorities.map { CurlAuthorities($0.pem) }
         try CurlError.check(CurlCallbacks.set(for: easy))
         try set(CurlOption.noSignals, 1)
         // The value allows http and https.
@@ -55,6 +63,7 @@ final class CurlTemplate {
             try set(CurlOption.writesLog, 1)
         }
         do { try settings.apply(to: easy) } catch { throw TransportError(.invalidRequest, "\(error)") }
+        if let demands { try set(demands) }
     }
 
     deinit {
@@ -91,6 +100,26 @@ final class CurlTemplate {
     }
 
     private static var noMemory: TransportError { TransportError(.cannotConnect, "libcurl has no memory for another transfer") }
+
+    private func set(_ demands: TLSDemands) throws {
+        if let keys = demands.publicKeys {
+            // No certificate has a key with this hash. libcurl takes an empty text for no pins.
+            let keys = keys.isEmpty ? [Data(count: 32).base64EncodedString()] : keys
+            try set(CurlOption.pinnedPublicKeys, keys.map { "sha256//\($0)" }.joined(separator: ";"))
+        }
+        if let authorities { try CurlError.check(authorities.apply(to: easy)) }
+        if let identity = demands.identity {
+            if let key = identity.key { try set(CurlOption.certificateKey, key) } else { try set(CurlOption.certificateType, "P12") }
+            try set(CurlOption.certificate, identity.certificates)
+            try set(CurlOption.keyPassword, identity.password)
+        }
+    }
+
+    private func set(_ option: Int32, _ text: String) throws { try CurlError.check(ness_curl_set_text(easy, option, text)) }
+
+    private func set(_ option: Int32, _ bytes: Data) throws {
+        try CurlError.check(bytes.withUnsafeBytes { ness_curl_set_blob(easy, option, $0.baseAddress, $0.count) })
+    }
 
     private func set(_ option: Int32, _ value: Int) throws { try CurlError.check(ness_curl_set_long(easy, option, value)) }
 }

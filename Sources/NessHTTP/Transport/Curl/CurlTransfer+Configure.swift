@@ -17,7 +17,6 @@ extension CurlTransfer {
         if let target = exchange.target, exchange.isSecure || loop.settings.proxyName(for: "http") == nil {
             try set(CurlOption.requestTarget, target)
         }
-        try setDemands(request.demands)
         if exchange.control?.streamsResponse == true {
             // With a larger buffer the mailbox would fill up in the middle of it, and libcurl would copy the rest.
             try set(CurlOption.bufferSize, exchange.mailbox.capacity)
@@ -43,25 +42,6 @@ extension CurlTransfer {
         }
         try place(request.body, of: request.method)
         try setHeaders(exchange.headerLines)
-    }
-
-    /// Sets what the host's rules demand. libcurl compares these values before it uses a connection again.
-    private func setDemands(_ demands: TLSDemands) throws {
-        if let keys = demands.publicKeys {
-            // No certificate has a key with this hash. libcurl takes an empty text for no pins.
-            let keys = keys.isEmpty ? [Data(count: 32).base64EncodedString()] : keys
-            try set(CurlOption.pinnedPublicKeys, keys.map { "sha256//\($0)" }.joined(separator: ";"))
-        }
-        if let authorities = demands.authorities {
-            let authorities = CurlAuthorities(authorities.pem)
-            self.authorities = authorities
-            try CurlError.check(authorities.apply(to: easy))
-        }
-        if let identity = demands.identity {
-            if let key = identity.key { try set(CurlOption.certificateKey, key) } else { try set(CurlOption.certificateType, "P12") }
-            try set(CurlOption.certificate, identity.certificates)
-            try set(CurlOption.keyPassword, identity.password)
-        }
     }
 
     private func place(_ body: HTTPBody?, of method: HTTPMethod) throws {
@@ -101,10 +81,6 @@ extension CurlTransfer {
     }
 
     private func set(_ option: Int32, _ value: Int) throws { try CurlError.check(ness_curl_set_long(easy, option, value)) }
-
-    private func set(_ option: Int32, _ bytes: Data) throws {
-        try CurlError.check(bytes.withUnsafeBytes { ness_curl_set_blob(easy, option, $0.baseAddress, $0.count) })
-    }
 
     private func set(_ option: Int32, _ text: String) throws {
         // With `withCString`, a native string is not copied.

@@ -69,9 +69,9 @@ extension CurlTransfer {
         ness_curl_set_long(easy, CurlOption.forbidsReuse, 1)
     }
 
-    /// The shape for whose next transfer the handle can be used. `nil` if none can.
-    var shapeToKeep: CurlTemplate.Shape? {
-        if case .success? = outcome, !isAltered { exchange.shape } else { nil }
+    /// Gives the handle back. Another transfer may use it if it has served this one well.
+    func giveBackHandle() {
+        if case .success? = outcome, !isAltered { template.takeBack(easy, of: exchange.shape) } else { template.takeBack(easy, of: nil) }
     }
 
     /// Sets the outcome of a transfer that cannot reach a connection.

@@ -8,6 +8,7 @@ import Foundation
 final class CurlTransfer {
     let exchange: CurlExchange
     let easy: UnsafeMutableRawPointer
+    let template: CurlTemplate
     unowned let loop: CurlLoop
     /// Its place among the loop's transfers; `nil` before the start and after the end.
     @exclusivity(unchecked) var place: Int?
@@ -18,7 +19,6 @@ final class CurlTransfer {
     /// The memory that libcurl uses during the transfer.
     var headerList: UnsafeMutableRawPointer?
     var addressList: UnsafeMutableRawPointer?
-    var authorities: CurlAuthorities?
     let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
 
     @exclusivity(unchecked) var head = ResponseHeadParser()
@@ -64,9 +64,10 @@ final class CurlTransfer {
     /// The names that libcurl needs and may not look up itself.
     var names = CurlNames()
 
-    init(_ exchange: CurlExchange, _ easy: UnsafeMutableRawPointer, in loop: CurlLoop) {
+    init(_ exchange: CurlExchange, _ easy: UnsafeMutableRawPointer, of template: CurlTemplate, in loop: CurlLoop) {
         self.exchange = exchange
         self.easy = easy
+        self.template = template
         self.loop = loop
         history = SendHistory(exchange.request)
         bodyLength = exchange.request.body?.length

@@ -35,7 +35,7 @@ final class ExchangeSession: Sendable {
     private let source: SessionSource
     private let onServerTrust: TrustAnswer
     /// The demands are the session's, so that they also apply to a challenge without an exchange.
-    private let demands: TLSDemands
+    private let demands: TLSDemands?
     /// The time without an exchange after which the URLSession ends; `nil` for no end.
     private let idleLimit: Duration?
     private let open: OpenSessions
@@ -52,7 +52,7 @@ final class ExchangeSession: Sendable {
     ///   - idleLimit: The time without an exchange after which the URLSession ends; `nil` for no end.
     ///   - open: Counts the URLSessions that have not ended.
     init(
-        _ source: SessionSource, _ onServerTrust: TrustAnswer, demands: TLSDemands = TLSDemands(), idleLimit: Duration? = nil,
+        _ source: SessionSource, _ onServerTrust: TrustAnswer, demands: TLSDemands? = nil, idleLimit: Duration? = nil,
         open: OpenSessions
     ) {
         (self.source, self.onServerTrust, self.demands, self.idleLimit, self.open) = (source, onServerTrust, demands, idleLimit, open)
@@ -155,7 +155,7 @@ final class ExchangeSession: Sendable {
     /// exchange then ends.
     private func checkedExchange(for task: any SessionTask) -> URLSessionExchange? {
         let (exchange, hasChecked) = state.withLock { ($0.exchanges[ObjectIdentifier(task)], $0.hasChecked) }
-        guard let refusal = demands.refusal(hasChecked: hasChecked) else { return exchange }
+        guard let refusal = demands?.refusal(hasChecked: hasChecked) else { return exchange }
         exchange?.end(.failure(refusal))
         return nil
     }
@@ -190,7 +190,7 @@ final class ExchangeSession: Sendable {
 
     func completed(_ error: (any Error)?, by task: any SessionTask) {
         let response = task.response
-        let isRefused = demands.refusal(hasChecked: state.withLock { $0.hasChecked }) != nil
+        let isRefused = demands?.refusal(hasChecked: state.withLock { $0.hasChecked }) != nil
         let exchange = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(task)) }
         exchange?.leavePlace()
         exchange?.completed(error, isRefused ? nil : response)
@@ -213,10 +213,10 @@ final class ExchangeSession: Sendable {
         case .http: answer(.reject)
         case .system: answer(.systemDefault)
         case .clientCertificate:
-            guard let identity = demands.identity else { return answer(.systemDefault) }
+            guard let identity = demands?.identity else { return answer(.systemDefault) }
             trustQueue.async { [self] in answer(show(identity, challenge, exchange)) }
         case .serverTrust:
-            if !demands.concernServer, challenge.decide == nil { return answer(.systemDefault) }
+            if demands?.concernServer != true, challenge.decide == nil { return answer(.systemDefault) }
             trustQueue.async { [self] in answer(judge(challenge, exchange)) }
         }
     }
@@ -235,12 +235,12 @@ final class ExchangeSession: Sendable {
     }
 
     private func judge(_ challenge: SessionChallenge, _ exchange: URLSessionExchange?) -> ChallengeAnswer {
-        if let keys = demands.publicKeys, !challenge.hasKey(keys) {
+        if let keys = demands?.publicKeys, !challenge.hasKey(keys) {
             exchange?.rejected(.pinMismatch, "the server's public key is not pinned")
             return .cancel
         }
         var answer = ChallengeAnswer.systemDefault
-        if let authorities = demands.authorities {
+        if let authorities = demands?.authorities {
             guard challenge.isSigned(authorities) else {
                 exchange?.rejected(.untrusted, "the server's certificate is not signed by any of the given authorities")
                 return .cancel

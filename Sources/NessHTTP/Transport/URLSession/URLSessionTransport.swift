@@ -161,7 +161,7 @@ public final class URLSessionTransport: ControlledTransport {
         guard made.url == request.url, made.httpMethod == request.method.rawValue else {
             throw TransportError(.invalidRequest, "`prepare` must not change the method or the URL")
         }
-        let urlRequest = made, usesSystem = try usesSystemCredentials(for: request.url)
+        let urlRequest = made, usesSystem = try usesSystemCredentials(for: request)
         try Task.checkCancellation()
         let session = sessions.session(for: request, isOwn: isOwn)
         // In this task, because the configuration runs code of the application.
@@ -202,9 +202,9 @@ public final class URLSessionTransport: ControlledTransport {
         #endif
     }
 
-    private func usesSystemCredentials(for url: URL) throws -> Bool {
+    private func usesSystemCredentials(for request: HTTPRequest) throws -> Bool {
         do {
-            return try systemHosts.get().value(for: url) ?? false
+            return try systemHosts.get().value(for: request) ?? false
         } catch {
             throw TransportError(.invalidRequest, "systemCredentials: \(error)")
         }

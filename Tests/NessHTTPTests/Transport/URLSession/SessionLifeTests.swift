@@ -16,7 +16,7 @@ import FoundationNetworking
 
     private func pinned(_ text: String = "https://pinned.test/") throws -> HTTPRequest {
         var request = HTTPRequest(url: try url(text))
-        request[PinnedPublicKeys.self] = ["key"]
+        request.tlsDemands = TLSDemands(publicKeys: ["key"])
         return request
     }
 

@@ -148,7 +148,7 @@ import FoundationNetworking
     @Test("an identity that cannot be read fails the request, and the error has the system's status and the cause")
     func unreadableIdentity() async throws {
         var request = try request()
-        request[ShownIdentity.self] = ClientIdentity(pkcs12: Data(), password: "")
+        request.tlsDemands = TLSDemands(identity: ClientIdentity(pkcs12: Data(), password: ""))
         let received = Received(system.transport(), request)
         let task = await system.task()
         var challenge = SessionChallenge(method: "NSURLAuthenticationMethodClientCertificate")
