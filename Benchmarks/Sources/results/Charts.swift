@@ -19,7 +19,7 @@ func barChart(_ question: Question) -> String {
     return svg.file
 }
 
-/// Draws the time until all callers are served, by the number of callers.
+/// Draws the time until all callers are served or have failed, by the number of callers.
 func sharingPlot(_ sharings: [Sharing]) -> String {
     let handlers = sharings.reduce(into: [String]()) { if !$0.contains($1.handler) { $0.append($1.handler) } }
     let lines = zip(handlers, SVG.colors).map { handler, color in
@@ -28,7 +28,7 @@ func sharingPlot(_ sharings: [Sharing]) -> String {
             points: sharings.filter { $0.handler == handler }.map { (x: Double($0.callers), y: $0.milliseconds) })
     }
     return LinePlot(
-        "Time until all callers of the same GET are served",
+        "Time until all callers of the same GET are served or have failed",
         x: LinePlot.Axis("concurrent callers", marks: [1, 10, 100, 1_000], isLogarithmic: true),
         y: LinePlot.Axis("milliseconds", marks: [10, 100, 1_000, 10_000], isLogarithmic: true), lines: lines
     ).file

@@ -26,15 +26,28 @@ struct Question {
             + ".svg"
     }
 
+    /// Compares Ness with another client, once for each variant that both have, such as ", 3,000 waiting". Above 1, Ness is better.
+    func comparisons(with client: String) -> [(variant: String, ratio: Double)] {
+        contenders.compactMap { ness in
+            guard ness.contender.hasPrefix("Ness") else { return nil }
+            let variant = String(ness.contender.dropFirst(4))
+            guard let other = contenders.first(where: { $0.contender == client + variant }) else { return nil }
+            return (variant, ness.better == .more ? ness.value / other.value : other.value / ness.value)
+        }
+    }
+
     /// The other libraries that are ahead of Ness by more than 5 %. `nil` if no library is.
     var ahead: String? {
         let ahead = contenders.compactMap { other -> String? in
-            let ratio = other.value / reference.value
-            guard reference.contender.hasPrefix("Ness"), !other.contender.contains("Ness") else { return nil }
+            // The same variant of Ness, or else the reference.
+            let variant = other.contender.firstIndex(of: ",").map { String(other.contender[$0...]) } ?? ""
+            let own = contenders.first { $0.contender == "Ness" + variant } ?? reference
+            let ratio = other.value / own.value
+            guard own.contender.hasPrefix("Ness"), !other.contender.contains("Ness") else { return nil }
             guard other.better == .less ? ratio < 0.95 : ratio > 1.05 else { return nil }
-            return "\(other.contender) \(figure(ratio))"
+            return "\(other.contender) \(figure(ratio)) × \(own.contender)"
         }
-        return ahead.isEmpty ? nil : "- **\(title), \(unit)**, × \(reference.contender): \(ahead.joined(separator: ", "))"
+        return ahead.isEmpty ? nil : "- **\(title), \(unit)**: \(ahead.joined(separator: "; "))"
     }
 }
 

@@ -9,7 +9,7 @@ let reasons: [String: String] = [
     "CPU of 64 concurrent POSTs over https": ofPosts,
     "One POST after the other over https": ofPosts,
     "CPU of a GET while other requests wait for a response": """
-    The reasons are those of 64 concurrent GETs. In addition, libcurl 7.88 searches its open connections whenever a request ends. With 3,000
+    The reasons are the same as for 64 concurrent GETs. In addition, libcurl 7.88 searches its open connections whenever a request ends. With 3,000
     connections this adds 30 µs in some runs, and nothing in others, because the search stops when it finds the connection.
     """,
     "One GET after the other over HTTP/1.1": """
@@ -19,7 +19,7 @@ let reasons: [String: String] = [
     The figure includes the cost of one request on a new connection.
     """,
     "Memory of a GET that waits for a response over HTTP/1.1": """
-    libcurl's own memory is a part of it. The rest belongs to the caller's task, the call with its promise, and the engine.
+    libcurl accounts for part of this. The rest belongs to the caller's task, the call with its promise, and the engine.
     """,
     "Download of 1 GiB to a file": """
     curl reads and writes in one thread. In Ness, one thread reads and another writes the file, so that a slow disk does not keep the
@@ -27,6 +27,9 @@ let reasons: [String: String] = [
     """,
     "64 concurrent GETs over HTTP/2": ofHTTP2,
     "1,000 concurrent GETs over HTTP/2": ofHTTP2,
+    "Peak memory of the process of a transfer": """
+    The system's libcurl and the libraries that it loads, such as libcrypto and GnuTLS, take about 7 MiB.
+    """,
     "Gateway on Hummingbird, 64 connections": ofGateways,
     "CPU of a gateway on Hummingbird": ofGateways,
     "Crawl of pages of 16 KiB, 16 at a time": """
@@ -47,7 +50,7 @@ let reasons: [String: String] = [
 /// The remarks below the tables, by question.
 let notes: [String: String] = [
     "Memory of a GET that waits for a response over HTTP/1.1": """
-    The figure is the growth of the process for each GET: the connection, libcurl and the request.
+    Growth of the process's memory per GET: the connection, libcurl's state and the request.
     """,
     "CPU of a GET without a network": """
     The transport responds immediately, so no thread waits.
@@ -56,8 +59,8 @@ let notes: [String: String] = [
     The figure is what Ness itself allocates, without a network.
     """,
     "CPU of a request of Ness among others, without a network": """
-    All requests of a group arrive at the transport, and then all get their responses. With one in flight, threads sleep and wake for each
-    request: that is most of its figure.
+    The transport responds only after all requests of a group have arrived. With one request in flight, most of the cost is putting threads
+    to sleep and waking them.
     """,
 ]
 
@@ -65,19 +68,18 @@ let notes: [String: String] = [
 let notExplained = "Not explained yet."
 
 private let ofPosts = """
-    The reasons are those of 64 concurrent GETs. In addition, before a POST uses an idle connection, Ness asks the system whether the server
-    has closed it, so that no POST is lost, or sent twice. Over TLS it also looks at what has arrived.
+    The reasons are the same as for 64 concurrent GETs. In addition, before a POST reuses an idle connection, Ness asks the system whether
+    the server has closed it, and over TLS whether a notice of that has arrived. So fewer POSTs are lost.
     """
 
 private let ofRequests = """
     Each GET is a task with several asynchronous functions, because Ness supports retries, redirects, authentication, caching, coalescing
-    and deadlines. A GET takes about as many instructions as with AsyncHTTPClient, but it passes through two threads, libcurl's and the
+    and deadlines. A GET takes about as many instructions as with AsyncHTTPClient. But it passes through two threads, libcurl's and the
     caller's, so it waits more often for a core and for memory. Before libcurl 8.1, `CurlTransport` needs a new handle for each request.
     """
 
 private let ofHTTP2 = """
-    Ness and `curl --parallel` use the same libcurl 8.23. curl runs it in one thread, and gives no response to a caller. h2load only counts
-    the responses.
+    Over HTTP/2, Ness and `curl --parallel` use libcurl 8.23. curl runs in one thread and delivers no response to a caller.
     """
 
 private let ofGateways = """

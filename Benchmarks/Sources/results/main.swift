@@ -37,7 +37,7 @@ for question in questions {
 let missed = try targetRows(CommandLine.arguments[3], questions).filter { $0.last == isMissed }
 let sharing = table(
     ["policy", "callers", "served", "ms", "requests", "bytes"],
-    sharings.map { [$0.handler, "\($0.callers)", "\($0.answered)", figure($0.milliseconds), "\($0.requests)", "\($0.bytes)"] })
+    sharings.map { [$0.handler, figure(Double($0.callers)), figure(Double($0.answered)), figure($0.milliseconds), figure(Double($0.requests)), figure(Double($0.bytes))] })
 
 let page = """
     # Results
@@ -46,11 +46,13 @@ let page = """
 
     \(summary(questions))
 
+    Measured on:
+
     \(machine)
 
     "Ness" uses its default transport: libcurl on Linux, URLSession on Apple platforms. In each section, the contenders take turns in the same
     run. The bars and the tables show the median of all rounds. The thin lines and the column "spread" show the lowest and the highest round.
-    The last column divides the median by that of the contender in its heading.
+    The last column is the row's median divided by the median of the client in the column heading.
 
     \(sections.joined())
     ## Duplicate requests
@@ -62,10 +64,10 @@ let page = """
       `dropPreviousRequest`, the other callers fail with `NessError.duplicate`.
     - "bytes" is what the server received and sent, including header fields.
     - `requestAllSeparately` shares nothing. A manager without a handler behaves as with `keepAllCompletion` for GET, HEAD and OPTIONS.
-    - With `dropPreviousRequest`, each caller drops the request of the one before. "requests" counts those that reached the server first, and
-      a dropped request usually does not.
+    - "requests" counts the requests that reached the server. With `dropPreviousRequest`, each caller drops the request of the one before,
+      and most were dropped before that.
 
-    ![Time until all callers are served](Plots/coalescing.svg)
+    ![Time until all callers are served or have failed](Plots/coalescing.svg)
 
     \(sharing)
 
@@ -74,7 +76,7 @@ let page = """
     \(listSlower(questions))
     ## Targets that this run missed
 
-    \(missed.isEmpty ? "None." : table(["target", "limit", "value"], missed.map { Array($0.dropLast()) }))
+    \(missed.isEmpty ? "None." : table(["question", "target", "value"], missed.map { Array($0.dropLast()) }))
 
     """
 try Data(page.utf8).write(to: folder.appendingPathComponent("RESULTS.md"))

@@ -24,7 +24,7 @@ public struct HTTPRequest: Sendable {
         var secrets = SecretNames()
         var options = RequestOptions()
         var target: RequestTarget?
-        var tlsDemands: TLSDemands?
+        var connectionDemands: (any AnyObject & Sendable)?
         var jsonDecoder: JSONDecoder?
     }
 
@@ -96,11 +96,10 @@ public struct HTTPRequest: Sendable {
     /// cache or of a loader cannot lack it.
     var jsonDecoder: JSONDecoder? { fields.jsonDecoder }
 
-    /// The demands on the connection; `nil` for none. Only the request that a transport gets has them, because a redirect to another host
-    /// must not inherit them.
-    public package(set) var tlsDemands: TLSDemands? {
-        get { fields.tlsDemands }
-        set { box.change { $0.tlsDemands = newValue } }
+    /// The demands on the connection, in a form that only the transport knows: see `tlsDemands`.
+    var connectionDemands: (any AnyObject & Sendable)? {
+        get { fields.connectionDemands }
+        set { box.change { $0.connectionDemands = newValue } }
     }
 
     /// The URL in its parsed form; `nil` if it was not parsed, or is not in the common form.

@@ -35,7 +35,9 @@ final class SessionPool: Sendable {
     ///   - request: The request.
     ///   - isOwn: True if it needs a session that no other request uses.
     func session(for request: HTTPRequest, isOwn: Bool) -> ExchangeSession {
-        guard let demands = request.tlsDemands, source.system == .apple else { return isOwn ? ExchangeSession(source, onServerTrust, open: open) : shared }
+        guard let demands = request.tlsDemands, source.system == .apple else {
+            return isOwn ? ExchangeSession(source, onServerTrust, open: open) : shared
+        }
         // A session for each origin: of two hosts of one HTTP/2 server, the second would get no challenge.
         let key = Key(demands: demands, origin: demands.concernServer ? request.origin : nil)
         return demanding.withLock { known in
