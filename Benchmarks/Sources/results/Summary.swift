@@ -16,5 +16,6 @@ func summary(_ questions: [Question]) -> String {
         line("Behind", where: { $0 < 0.97 }),
         session.min().map { "- **Against URLSession:** in every question, at least \(figure($0))." },
     ]
-    return "In brief. Each figure compares the medians of Ness and of the other client. Above 1, Ness is better; up to 3 % is level:\n\n" + lines.compactMap(\.self).joined(separator: "\n")
+    return "In brief. Each figure compares the medians of Ness and of the other client. Above 1, Ness is better; up to 3 % is level:\n\n"
+        + lines.compactMap(\.self).joined(separator: "\n")
 }

@@ -37,7 +37,12 @@ for question in questions {
 let missed = try targetRows(CommandLine.arguments[3], questions).filter { $0.last == isMissed }
 let sharing = table(
     ["policy", "callers", "served", "ms", "requests", "bytes"],
-    sharings.map { [$0.handler, figure(Double($0.callers)), figure(Double($0.answered)), figure($0.milliseconds), figure(Double($0.requests)), figure(Double($0.bytes))] })
+    sharings.map {
+        [
+            $0.handler, figure(Double($0.callers)), figure(Double($0.answered)), figure($0.milliseconds), figure(Double($0.requests)),
+            figure(Double($0.bytes)),
+        ]
+    })
 
 let page = """
     # Results
