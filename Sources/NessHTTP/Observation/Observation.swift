@@ -89,6 +89,8 @@ final class Observation: Sendable {
             state.metrics.outcome = outcome
             state.metrics.attempts = attempts
             state.metrics.total = now - start
+            // The last attempt did not reach the wire.
+            if let readyAt = state.readyAt { state.metrics.queueTime += now - readyAt }
             state.hasEnded = true
             return (state.metrics, state.hasBegun, state.observers)
         }

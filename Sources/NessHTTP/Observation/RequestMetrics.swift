@@ -7,7 +7,8 @@ public struct RequestMetrics: Sendable {
     public var attempts: Int
     /// The number of exchanges on the wire. Redirects and renewed credentials add exchanges to an attempt.
     public var exchanges: Int
-    /// The time that attempts waited before their first exchange: for a credential, for the throttle, and in the host's queue.
+    /// The time of the attempts before their first exchange: in loaders, in the cache, for a credential, for the throttle, and in the
+    /// queues.
     public var queueTime: Duration
     /// The time from the beginning of the last exchange to the head of its response; `nil` if no head arrived. The segments of a download
     /// overlap: for them it is the time from the last beginning to the last head.

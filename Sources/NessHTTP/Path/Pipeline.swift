@@ -19,7 +19,7 @@ final class Pipeline: Sendable {
     /// Returns the manager, for authentications that send requests with it; `nil` if it has been released.
     let manager: @Sendable () -> (any AnyObject & Sendable)?
     let jar: CookieJar?
-    let cache: Cache?
+    let cache: CacheStep?
     let coalesce: Coalesce
 
     // The steps of an exchange.
@@ -52,7 +52,7 @@ final class Pipeline: Sendable {
         ledger = RetryLedger(configuration.retryBudget, clock)
         retryControl = configuration.retryControl
         jar = configuration.cookies
-        cache = configuration.cache.map { Cache($0, clock: clock) }
+        cache = configuration.cache.map { CacheStep($0, clock: clock) }
         coalesce = Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
         configuration.cache?.add(coalesce) { [weak coalesce] in coalesce?.closeReads(of: $0) }
         breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
@@ -79,8 +79,8 @@ final class Pipeline: Sendable {
     /// Returns the loaders of the manager and of the request at one place.
     @inline(__always)
     func loaders(at place: LoaderPlace, _ context: CallContext) -> [any HTTPLoader] {
-        guard let additions = context.call.options.additions else { return loaders[place] }
-        return loaders[place] + additions.loaders[place]
+        guard let overrides = context.call.options.overrides else { return loaders[place] }
+        return loaders[place] + overrides.loaders[place]
     }
 }
 

@@ -123,7 +123,7 @@ extension RequestBuilder {
             removeSecrets(&environment.defaultHeaders)
             environment.authentication = nil
             (builder.environment, builder.authentication) = (environment, .none)
-            builder.additions = builder.additions.map { .adding(observers: $0.observers, to: nil) }
+            builder.overrides = builder.overrides.map { .adding(observers: $0.observers, to: nil) }
         }
     }
 }

@@ -24,7 +24,7 @@ extension RequestBuilder {
 
     private var awaitsApplication: Bool {
         if sender.awaitsApplication || retryControl != nil { return true }
-        if additions?.loaders.areAboveSharing == true { return true }
+        if overrides?.loaders.areAboveSharing == true { return true }
         switch authentication {
         case .none: return false
         case .given: return true
@@ -51,7 +51,7 @@ extension RequestBuilder {
         options.retryControl = retryControl ?? self.retryControl
         options.authentication = authentication
         options.duplicateIdentifier = duplicateIdentifier
-        options.additions = additions
+        options.overrides = overrides
         options.epoch = sender.running.epoch
         options.listeners = listeners
         options.parseError = errorReader
@@ -59,7 +59,7 @@ extension RequestBuilder {
         let request = Result { try build(in: environment) }
         if hasRootedPath, let url = try? request.get().url { options.leavesBaseURL = environment.baseURL?.contains(url) == false }
         let call = Call(
-            request, options, observers: sender.observers + (additions?.observers ?? []), clock: sender.pipelineClock)
+            request, options, observers: sender.observers + (overrides?.observers ?? []), clock: sender.pipelineClock)
         for listener in listeners?.progress ?? [] { call.listen(listener, atEnd: nil) }
         return call
     }

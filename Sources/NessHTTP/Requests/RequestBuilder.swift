@@ -67,7 +67,7 @@ public struct RequestBuilder: Sendable {
     /// The closures that receive the request's events while it runs; `nil` for none.
     var listeners: RequestListeners?
     /// The request's own loaders and observers; `nil` for none.
-    var additions: RequestOverrides?
+    var overrides: RequestOverrides?
 
     init(sender: any RequestSender, method: HTTPMethod, url: some URLConvertible, segments: [any CustomStringConvertible] = []) {
         self.sender = sender

@@ -17,6 +17,6 @@ import Testing
     }
 
     @Test("the guide lists exactly the fields that a caller may not set") func reservedFields() throws {
-        #expect(try Self.names(on: "BuildingARequest.md", below: "Fields that you may not set") == OutgoingCheck.reservedNames)
+        #expect(try Self.names(on: "BuildingARequest.md", below: "Header fields that Ness rejects") == OutgoingCheck.reservedNames)
     }
 }

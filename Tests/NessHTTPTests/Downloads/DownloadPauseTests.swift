@@ -110,6 +110,29 @@ import Testing
         }
     }
 
+    @Test("a deadline stops while a download is paused in the host's queue, and continues after the resume")
+    func queuedDeadline() async throws {
+        let clock = ManualClock()
+        let server = FileServer(content: Self.content)
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } configure: {
+            $0.clock = clock
+        } _: { rig in
+            rig.ness.maximumConnectionsPerHost = 0
+            let promise = rig.ness.httpRequest(withUrl: "a").set(deadline: .seconds(100)).downloadRequest(forSavedLocation: rig.file)
+            try await rig.ness.waitForRequests(1, at: .hostQueue)
+            promise.pause()
+            clock.advance(by: .seconds(1_000))
+            #expect(promise.isPaused && !promise.isCompleted)
+            promise.resume()
+            try await rig.ness.waitForRequests(1, at: .hostQueue)
+            clock.advance(by: .seconds(100))
+            #expect(await promise.nessError()?.kind == .timedOut)
+            #expect(rig.server.requestCount == 0)
+        }
+    }
+
     @Test("a pause during a retry's delay keeps the received bytes")
     func retryDelay() async throws {
         let clock = ManualClock()

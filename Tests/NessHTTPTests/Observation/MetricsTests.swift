@@ -57,6 +57,21 @@ import Testing
         #expect(collector.log.entries.last?.attempts == 0)
     }
 
+    @Test("the time in a queue counts even if the request never leaves it")
+    func queueTime() async throws {
+        let collector = Collector(), clock = ManualClock()
+        let rig = Rig {
+            $0.observers = [collector]
+            $0.clock = clock
+        }
+        rig.ness.maximumConnectionsPerHost = 0
+        let promise = rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(3)).dataRequest()
+        try await rig.ness.waitForRequests(1, at: .hostQueue)
+        clock.advance(by: .seconds(3))
+        #expect(await promise.nessError()?.kind == .timedOut)
+        #expect(collector.log.entries.map(\.queueTime) == [.seconds(3)])
+    }
+
     @Test("the bytes of a download's request count as sent, but not for the progress of its file")
     func downloadWithABody() async throws {
         let collector = Collector()

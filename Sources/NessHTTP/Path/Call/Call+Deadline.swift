@@ -30,9 +30,13 @@ extension Call: TimerTarget {
     func timerDidFire() {
         let reason = "the deadline of \(request.deadline ?? .zero) has passed"
         let failure = error(.timedOut, reason, response: responseSoFar)
-        guard let abandon = state.withLock({ $0.passDeadline() }) else { return end(with: .failure(failure)) }
-        let timer = clock.startTimer(after: Self.timeForReplacement, for: self)
-        if !state.withLock({ $0.prolongDeadline(timer) }) { timer.cancel() }
-        abandon(failure)
+        switch state.withLock({ $0.passDeadline() }) {
+        case nil: break
+        case .end?: end(with: .failure(failure))
+        case .abandon(let abandon)?:
+            let timer = clock.startTimer(after: Self.timeForReplacement, for: self)
+            if !state.withLock({ $0.prolongDeadline(timer) }) { timer.cancel() }
+            abandon(failure)
+        }
     }
 }

@@ -30,7 +30,7 @@ struct CallContext: Sendable {
     var options: CallOptions { box.fields.options.fields }
     var validators: [any ResponseValidator] { isLoaderMade ? [] : call.options.validators }
     /// The transport of this call alone; `nil` for the manager's.
-    var transport: (any Transport)? { call.options.additions?.transport }
+    var transport: (any Transport)? { call.options.overrides?.transport }
     /// True if a custom loader made the request, on behalf of the call.
     var isLoaderMade: Bool { box.fields.isLoaderMade }
     /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.

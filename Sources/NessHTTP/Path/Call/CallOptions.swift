@@ -20,7 +20,7 @@ struct CallOptions: Sendable {
     /// The identifier that makes requests equal; `nil` compares method, URL, header fields and body.
     var duplicateIdentifier: String?
     /// The request's own loaders and observers; `nil` for none.
-    var additions: RequestOverrides?
+    var overrides: RequestOverrides?
     /// The number of the manager's resets before the call was made; `nil` for a call that no manager made.
     var epoch: Int?
     /// The destination of a download; `nil` for any other kind.
@@ -76,7 +76,7 @@ final class RequestOverrides: Sendable {
         self.transport = transport
     }
 
-    /// Returns the additions of a request after others were added.
+    /// Returns the overrides of a request after others were added.
     static func adding(
         loaders: [any HTTPLoader] = [], at place: LoaderPlace = .attempt, observers: [any RequestObserver] = [],
         transport: (any Transport)? = nil, to earlier: RequestOverrides?

@@ -245,13 +245,19 @@ struct CallState: Sendable {
     /// Work starts whose result can be replaced at the deadline; or, without a closure, it has ended.
     mutating func setAbandon(_ abandon: (@Sendable (any Error) -> Void)?) { _ = change { $0.abandon = abandon } }
 
+    /// The effect of the deadline.
+    enum DeadlineEffect: Sendable {
+        case end
+        /// The closure is called instead of ending the call.
+        case abandon(@Sendable (any Error) -> Void)
+    }
+
     /// The deadline passes.
-    /// - Returns: The closure to call instead of ending the call; `nil` to end it.
-    mutating func passDeadline() -> (@Sendable (any Error) -> Void)? {
-        change { active in
-            defer { active.abandon = nil }
-            return active.abandon
-        } ?? nil
+    /// - Returns: The effect; `nil` for a pause, which arrived after the timer had fired: the deadline waits for the resume.
+    mutating func passDeadline() -> DeadlineEffect? {
+        if isPaused { return nil }
+        let abandon = change { $0.abandon.take() } ?? nil
+        return abandon.map { .abandon($0) } ?? .end
     }
 
     /// A last timer takes the place of the deadline's.

@@ -107,7 +107,7 @@ extension Pipeline {
         // A task that awaits the call continues at the call's end. A promise's task may stay for others, unless it then has more to do.
         if context.options.isAwaited { return mayOutlastCaller || request.redirects.asksApplication }
         guard mayOutlastCaller else { return false }
-        return loaders.areAboveSharing || context.call.options.additions?.loaders.areAboveSharing == true || control(of: context) != nil
+        return loaders.areAboveSharing || context.call.options.overrides?.loaders.areAboveSharing == true || control(of: context) != nil
             || cache != nil
     }
 

@@ -25,6 +25,7 @@ import Testing
         var timers: Set<Int> = []
         var startedTimers = 0
         var enteredWhilePaused = false
+        var endedWhilePaused = false
         var isStream: Bool
 
         mutating func cancel(_ timer: StartedTimer?) {
@@ -160,13 +161,18 @@ import Testing
             },
             Event(name: "the deadline passes") { model in
                 guard let fired = model.timers.first, model.startedTimers < 6 else { return false }
-                guard model.state.passDeadline() != nil else {
+                guard case .abandon? = model.state.passDeadline() else {
                     model.take(model.state.end(with: .failure(CancellationError()), isDrop: false, isStream: model.isStream))
                     return true
                 }
                 model.timers.remove(fired)
                 model.startedTimers += 1
                 if model.state.prolongDeadline(.queued(timers, id: model.startedTimers)) { model.timers.insert(model.startedTimers) }
+                return true
+            },
+            Event(name: "the deadline passes as a pause stops its timer") { model in
+                guard model.state.isPaused else { return false }
+                if model.state.passDeadline() != nil { model.endedWhilePaused = true }
                 return true
             },
             end("response", response), end("error", nil), end("drop", nil, isDrop: true),
@@ -192,6 +198,7 @@ import Testing
         rule("a pause waits exactly while the call is paused", model.waiting.isEmpty != model.state.isPaused)
         rule("a call that has ended or is paused is no member", !(model.state.hasEnded || model.state.isPaused) || !model.isMember)
         rule("no flight is entered during a pause", !model.enteredWhilePaused)
+        rule("no deadline ends a call during a pause", !model.endedWhilePaused)
         rule("one timer at most runs", model.timers.count <= 1)
         rule("after the end, and during a pause, no timer runs", !(model.state.hasEnded || model.state.isPaused) || model.timers.isEmpty)
         rule("the task of a call that has ended is canceled", !model.state.hasEnded || !model.hasTask || model.canceledTask == 1)

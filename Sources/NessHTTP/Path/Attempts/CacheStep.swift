@@ -5,7 +5,7 @@ import NessPromise
 /// Serves requests from the cache where RFC 9111 allows a private cache to do so, and stores responses: see `HTTPCache`.
 ///
 /// It is below authentication, so that it knows the credential, and above the sharing of flights, so that its own requests are shared.
-final class Cache: Sendable {
+final class CacheStep: Sendable {
     private let cache: HTTPCache
     private let clock: PipelineClock
     /// The time of day at the clock's zero. The cache's time is this plus the clock's count, so that a corrected time of day makes no

@@ -15,19 +15,19 @@ extension RequestBuilder {
     ///   - loaders: The loaders. They add to those of earlier calls.
     ///   - place: The place in the pipeline.
     public func add(loaders: [any HTTPLoader], at place: LoaderPlace = .attempt) -> RequestBuilder {
-        with { $0.additions = .adding(loaders: loaders, at: place, to: $0.additions) }
+        with { $0.overrides = .adding(loaders: loaders, at: place, to: $0.overrides) }
     }
 
     /// Adds an observer to this request alone. It receives the same events as the manager's observers, after them.
     /// - Parameter observer: The observer. It adds to those of earlier calls. The builder and the running request hold it strongly.
     public func add(observer: any RequestObserver) -> RequestBuilder {
-        with { $0.additions = .adding(observers: [observer], to: $0.additions) }
+        with { $0.overrides = .adding(observers: [observer], to: $0.overrides) }
     }
 
     /// Sends this request over a transport in place of the manager's. It then shares no exchange with other requests.
     /// - Parameter transport: The transport.
     package func set(transport: any Transport) -> RequestBuilder {
-        with { $0.additions = .adding(transport: transport, to: $0.additions) }
+        with { $0.overrides = .adding(transport: transport, to: $0.overrides) }
     }
 
     /// Sets the largest size of the response's body, after decompression, in place of the manager's limit. A longer body fails with
