@@ -32,6 +32,9 @@ public struct LinePlot {
             return (scaled(value) - scaled(first)) / (scaled(last) - scaled(first))
         }
 
+        /// The title, with the scale if it is not linear.
+        var label: String { isLogarithmic ? title + " (logarithmic scale)" : title }
+
         func text(_ mark: Double) -> String { mark == mark.rounded() ? "\(Int(mark))" : "\(mark)" }
     }
 
@@ -65,8 +68,8 @@ public struct LinePlot {
             svg.rule(across(mark), top + height, across(mark), top + height + 5, isAxis: true)
             svg.text(x.text(mark), across(mark), top + height + 20, .middle)
         }
-        svg.text(x.title, left + width / 2, top + height + 44, .middle)
-        svg.text(y.title, 18, top + height / 2, .middle, turned: true)
+        svg.text(x.label, left + width / 2, top + height + 44, .middle)
+        svg.text(y.label, 18, top + height / 2, .middle, turned: true)
         for (index, line) in lines.enumerated() {
             svg.curve(line.points.map { (across($0.x), down($0.y)) }, line.color)
             // Few points are measurements, many are a course over time.

@@ -1,6 +1,7 @@
 import Measure
 
-/// Draws the median of each contender as a bar, with its spread as a thin line. The bars of Ness are blue.
+/// Draws the median of each contender as a bar, with its spread as a thin line. The bars of Ness are blue, and that of its transport is
+/// green.
 func barChart(_ question: Question) -> String {
     // A character of this size is at most 8 wide, on average.
     let left = 30 + 7.5 * Double(question.contenders.map(\.contender.count).max() ?? 0)
@@ -12,11 +13,16 @@ func barChart(_ question: Question) -> String {
         let y = 64 + step * Double(index)
         let (low, high) = ((each.rounds.min() ?? 0) * scale, (each.rounds.max() ?? 0) * scale)
         svg.text(each.contender, left - 10, y + 4, .end)
-        svg.bar(left, y - 10, each.value * scale, 20, SVG.colors[each.contender.contains("Ness") ? 3 : 0])
+        svg.bar(left, y - 10, each.value * scale, 20, color(of: each.contender))
         svg.rule(left + low, y, left + high, y, isAxis: true)
         svg.text(figure(each.value), left + max(each.value * scale, high) + 8, y + 4)
     }
     return svg.file
+}
+
+private func color(of contender: String) -> String {
+    if contender.hasPrefix("CurlTransport") { return SVG.colors[4] }
+    return SVG.colors[contender.contains("Ness") ? 3 : 0]
 }
 
 /// Draws the time until all callers are served or have failed, by the number of callers.

@@ -76,6 +76,13 @@ let page = """
 
     \(sharing)
 
+    ## A server that fails
+
+    This chart is a simulation of 1,000 clients, under several retry policies. `swift run -c release --package-path Benchmarks retry-storm`
+    repeats it.
+
+    ![Requests of 1,000 clients to a server that fails](Plots/retry-storm.svg)
+
     ## Where Ness is slower, and why
 
     \(listSlower(questions))
