@@ -112,6 +112,9 @@ public class URLSession: NSObject, @unchecked Sendable {
     public func data(for request: URLRequest, delegate: (any URLSessionTaskDelegate)? = nil) async throws -> (Data, URLResponse) {
         fatalError()
     }
+    public func data(from url: URL, delegate: (any URLSessionTaskDelegate)? = nil) async throws -> (Data, URLResponse) {
+        fatalError()
+    }
     public func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
     public func uploadTask(withStreamedRequest request: URLRequest) -> URLSessionUploadTask { fatalError() }
     public func finishTasksAndInvalidate() {}
