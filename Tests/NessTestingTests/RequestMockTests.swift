@@ -107,6 +107,17 @@ import Testing
         #expect(try await mock.answer("https://mock.test/x") == "2")
         #expect(mock.received.map(\.requestNumberOnConnection) == [2])
     }
+
+    @Test("the closure sees the body of a sequence, which can then not be sent again")
+    func sequence() async throws {
+        let (ness, _) = unreachable()
+        let (pieces, writer) = AsyncStream<Data>.makeStream()
+        for piece in ["a", "b"] { writer.yield(Data(piece.utf8)) }
+        writer.finish()
+        let builder = ness.post("x").set(streamBody: pieces).mock { .text($0.bodyText) }
+        #expect(try await builder.dataRequest().value.message.text == "ab")
+        await #expect(throws: NessError.self) { _ = try await builder.dataRequest().value }
+    }
 }
 
 /// A control that counts its calls, and always wants another attempt.

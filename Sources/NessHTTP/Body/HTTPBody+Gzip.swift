@@ -19,15 +19,23 @@ extension HTTPBody {
         var gzipped = self
         let codings = headers.values(for: HeaderName.contentEncoding) + ["gzip"]
         gzipped.headers[HeaderName.contentEncoding] = codings.joined(separator: ", ")
+        let start = plainStart(upTo: 64 << 10)
+        gzipped.uncompressedStart = start
         if let data {
             gzipped.segments = [.data(try GzipEncoder.encode(data))]
         } else {
             // Fails here if there is no zlib, before the body is started.
             _ = try GzipEncoder()
             gzipped.append { body in
-                if let data = body.data { return HTTPBody(try GzipEncoder.encode(data), headers: body.headers) }
-                let stream = BodyStream(length: nil, isRepeatable: true) { try await body.gzip(into: $0) }
-                return HTTPBody(segments: [.stream(stream)], headers: body.headers)
+                var gzipped: HTTPBody
+                if let data = body.data {
+                    gzipped = HTTPBody(try GzipEncoder.encode(data), headers: body.headers)
+                } else {
+                    let stream = BodyStream(length: nil, isRepeatable: true) { try await body.gzip(into: $0) }
+                    gzipped = HTTPBody(segments: [.stream(stream)], headers: body.headers)
+                }
+                gzipped.uncompressedStart = start
+                return gzipped
             }
         }
         return gzipped
@@ -56,7 +64,9 @@ extension HTTPBody {
             let reader = body.makeReader()
             var bytes = Data()
             while case let piece = try await reader.next(upTo: 64 << 10), !piece.isEmpty { bytes += piece }
-            return HTTPBody(bytes, headers: body.headers)
+            var whole = HTTPBody(bytes, headers: body.headers)
+            whole.uncompressedStart = body.uncompressedStart
+            return whole
         }
         return collected
     }

@@ -62,9 +62,15 @@ extension UUID: QueryValue {
 }
 
 extension Date: QueryValue {
-    /// Returns one item, in the form of ISO 8601, in UTC and with whole seconds. For any other form, pass its text.
+    /// Returns one item, in the form of ISO 8601, in UTC and with whole seconds. For any other form, pass its text. A date that is not in the
+    /// years 0 to 9999, which this form does not have, becomes its seconds since 1970.
     /// - Parameter name: The name of the item.
-    public func queryItems(named name: String) -> [URLQuery.Item] { formatted(.iso8601).queryItems(named: name) }
+    public func queryItems(named name: String) -> [URLQuery.Item] {
+        (isInISO8601 ? formatted(.iso8601) : "\(timeIntervalSince1970)").queryItems(named: name)
+    }
+
+    /// True for a date in the years 0 to 9999.
+    var isInISO8601: Bool { (-62_167_219_200..<253_402_300_800).contains(timeIntervalSince1970) }
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {

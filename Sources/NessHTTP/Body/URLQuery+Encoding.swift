@@ -77,11 +77,23 @@ extension URLQuery {
     /// - Parameters:
     ///   - value: A structure, a class or a dictionary. `nil` gives an empty query.
     ///   - rules: The rules for dates, bytes, names, arrays and Booleans.
-    /// - Throws: `EncodingError` if the value has no names, such as an array or a number, contains a number that is not finite, or nests
-    ///   deeper than 256 levels; or the error that the value or a rule threw.
+    /// - Throws: `EncodingError` if the value has no names, such as an array or a number, contains a number that is not finite or a date
+    ///   beyond the year 9999, or nests deeper than 256 levels; or the error that the value or a rule threw.
     public init(encoding value: some Encodable, with rules: EncodingRules = EncodingRules()) throws {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = rules.dates
+        if case .iso8601 = rules.dates {
+            // Foundation would write another date in place of one that this form does not have.
+            encoder.dateEncodingStrategy = .custom { date, encoder in
+                guard date.isInISO8601 else {
+                    // Not the date, which Foundation cannot describe.
+                    throw EncodingError.invalidValue(
+                        date.timeIntervalSince1970,
+                        EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "ISO 8601 has no such date"))
+                }
+                try date.formatted(.iso8601).encode(to: encoder)
+            }
+        }
         encoder.dataEncodingStrategy = rules.data
         encoder.keyEncodingStrategy = rules.keys
         let data = try encoder.encode(value)

@@ -61,7 +61,8 @@ public final class CacheFolder: CacheStorage {
     public func read(_ key: CacheStorageKey) async throws -> Data? {
         try await lookups.run { [self] in
             guard let record = file(key) else { return nil }
-            _ = index.withLock { $0.use(key) }
+            // Another process may have written it since the folder was read. From now on it is removed with its URL.
+            index.withLock { if $0.use(key) == nil { $0.insert(key, (), size: record.count) } }
             // The file's modification date keeps the order of use for later processes. A failure to set it only affects which file is
             // evicted first.
             utimensat(AT_FDCWD, path(key), nil, 0)

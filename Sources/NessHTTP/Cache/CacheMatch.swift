@@ -12,9 +12,14 @@ struct CacheMatch: Sendable {
     }
 
     /// Makes a match with one response.
-    init(_ response: CachedResponse) {
-        self.response = response
-        others = []
+    init(_ response: CachedResponse) { self.init(response: response, others: []) }
+
+    private init(response: CachedResponse?, others: [CachedResponse]) { (self.response, self.others) = (response, others) }
+
+    /// Returns the match for an attempt. A retry must not get a stored failure, such as the one that caused it.
+    func usable(in attempt: Int) -> CacheMatch {
+        guard attempt > 1, let response, response.statusCode >= 400 else { return self }
+        return CacheMatch(response: nil, others: others)
     }
 
     /// Makes the request that validates these responses (RFC 9111, 4.1 and 4.3.1). The caller's own conditions stay, because they are about

@@ -27,6 +27,8 @@ final class GuardedStorage: Sendable {
         var owed: [Int: Removal] = [:]
         /// The number of running or waiting writes of each URL.
         var writes: [String: Int] = [:]
+        /// The number of running removals of a user or of everything.
+        var wideRemovals = 0
 
         mutating func newID() -> Int {
             nextID += 1
@@ -66,7 +68,8 @@ final class GuardedStorage: Sendable {
     ) async {
         await change(orElse: .record(key), clock) { [self] in
             try await removeOwed()
-            count(1, key.url)
+            // A write keeps the other variants of its record. During such a removal these may be the ones to remove.
+            guard count(1, key.url) else { return owe(.record(key)) }
             defer { count(-1, key.url) }
             try await inOrder(key.url) { [self] in
                 guard isWanted() else { return }
@@ -98,12 +101,16 @@ final class GuardedStorage: Sendable {
         case .record(let key): try await inOrder(key.url) { [self] in try await storage.remove(key) }
         case .url(let url): try await inOrder(url) { [self] in try await storage.removeAll(ofURL: url) }
         case .user(let user):
-            await finishWrites()
-            try await storage.removeAll { !$0.user.isEmpty && $0.user.isExactly(CacheKey.digest(of: user, at: $0.url)) }
-        case .all:
-            await finishWrites()
-            try await storage.removeAll { _ in true }
+            try await removeAll { !$0.user.isEmpty && $0.user.isExactly(CacheKey.digest(of: user, at: $0.url)) }
+        case .all: try await removeAll { _ in true }
         }
+    }
+
+    private func removeAll(where isRemoved: @escaping @Sendable (CacheStorageKey) -> Bool) async throws {
+        state.withLock { $0.wideRemovals += 1 }
+        defer { state.withLock { $0.wideRemovals -= 1 } }
+        await finishWrites()
+        try await storage.removeAll(where: isRemoved)
     }
 
     private func removeOwed() async throws {
@@ -129,10 +136,15 @@ final class GuardedStorage: Sendable {
         for url in state.withLock({ Array($0.writes.keys) }) { try? await inOrder(url) {} }
     }
 
-    private func count(_ change: Int, _ url: String) {
+    /// Counts a write.
+    /// - Returns: False if it must not start.
+    @discardableResult
+    private func count(_ change: Int, _ url: String) -> Bool {
         state.withLock { state in
+            if change > 0, state.wideRemovals > 0 { return false }
             let count = (state.writes[url] ?? 0) + change
             state.writes[url] = count == 0 ? nil : count
+            return true
         }
     }
 

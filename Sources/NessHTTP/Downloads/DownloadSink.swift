@@ -21,8 +21,10 @@ final class DownloadSink: BodySink {
     private struct State: Sendable {
         /// The number of the partial file's generation that this exchange belongs to: see `PartialFile`.
         var generation: Int
-        /// The head of the response that the sink took. `nil` before that.
+        /// The head of the response that the sink takes. `nil` before that.
         var head: HTTPResponse?
+        /// True if the sink has taken the whole body of that response.
+        var isTaken = false
         /// The head of the response whose file does not have the expected size. `nil` without such a response.
         var mismatched: HTTPResponse?
         /// True if the body is decompressed on its way. No part of such a body can be requested.
@@ -58,8 +60,8 @@ final class DownloadSink: BodySink {
         state = Lock(State(generation: generation))
     }
 
-    /// The head of the response that was taken.
-    var taken: HTTPResponse? { state.withLock { $0.head } }
+    /// The head of the response whose body was taken as a whole. A loader may have put another response in the place of one that broke off.
+    var taken: HTTPResponse? { state.withLock { $0.isTaken ? $0.head : nil } }
 
     /// The head of the response whose file does not have the expected size.
     var mismatched: HTTPResponse? { state.withLock { $0.mismatched } }
@@ -75,6 +77,8 @@ final class DownloadSink: BodySink {
     // MARK: the head
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) async throws -> Bool {
+        // A loader may send the request again.
+        state.withLock { ($0.head, $0.isTaken) = (nil, false) }
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
         try check(codingOf: response)
         // A validator rejects the file before the first byte is written.
@@ -189,9 +193,11 @@ final class DownloadSink: BodySink {
         }
         // Without an announced length, the server could send bytes without end.
         let count = file.progress.completed + Int64(data.count)
-        if let size = expectation?.size, count > size { try check(size: count, taken) }
+        if let size = expectation?.size, count > size { try check(size: count, state.withLock { $0.head }) }
         try await file.write(data, toSpan: span, in: generation)
     }
+
+    func didTakeBody() { state.withLock { $0.isTaken = true } }
 }
 
 extension HTTPResponse {

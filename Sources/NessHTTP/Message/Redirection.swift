@@ -95,7 +95,9 @@ extension HTTPResponse {
     static func resolve(_ location: String, against base: URL) -> URL? {
         let location = location.trimmingCharacters(in: .whitespaces)
         guard !location.isEmpty, !location.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) else { return nil }
-        guard let url = URL(string: location, relativeTo: base)?.absoluteURL.removingDotSegments else { return nil }
+        guard let url = URL(string: location.percentEncodedWhereNeeded, relativeTo: base)?.absoluteURL.removingDotSegments else {
+            return nil
+        }
         // The check of schemes rejects a URL of another scheme. This check rejects an http URL without a host.
         return url.host?.isEmpty != false && ["http", "https"].contains(url.scheme?.lowercased()) ? nil : url
     }

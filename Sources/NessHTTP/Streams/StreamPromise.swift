@@ -100,10 +100,16 @@ public struct StreamResult: Sendable {
     func reading(acceptedBy validator: some ResponseValidator) async throws -> StreamReading {
         if validator.validate(for: message) == .valid { return reading }
         var refused = message
-        // If the body of an error breaks off, its received part is enough. It may also arrive byte by byte without an end.
-        let start = ContinuousClock.now
-        while refused.body.count < Self.refusedLimit, ContinuousClock.now - start < .seconds(1), let data = try? await reading.next() {
-            refused.body.append(data.prefix(Self.refusedLimit - refused.body.count))
+        // The rest of the body may never arrive.
+        let stopTimer = PipelineClock.realTime.startTimer(after: .seconds(1)) { [buffer = reading.buffer] in buffer.finish(.success(())) }
+        defer { stopTimer() }
+        do {
+            while refused.body.count < Self.refusedLimit, let data = try await reading.next() {
+                refused.body.append(data.prefix(Self.refusedLimit - refused.body.count))
+            }
+        } catch {
+            // If the body of an error breaks off, its received part is enough.
+            if Task.isCancelled { throw error }
         }
         do {
             try refused.judge(by: validator)

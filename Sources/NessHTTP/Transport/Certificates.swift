@@ -12,7 +12,7 @@ import Foundation
 public struct Certificates: Sendable, Hashable {
     /// The certificates in DER (RFC 5280, section 4.1), at least one.
     public let der: [Data]
-    /// The certificates in the text form of RFC 7468. Made once, because libcurl gets it with each request.
+    /// The certificates in the text form of RFC 7468. Made once, because libcurl gets it for each connection.
     let pem: Data
 
     /// Reads certificates in the text form of RFC 7468: `-----BEGIN CERTIFICATE-----`. Text outside of them is ignored.

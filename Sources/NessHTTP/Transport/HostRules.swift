@@ -58,7 +58,9 @@ private enum HostName {
 
     /// Returns a name in lower case without the dot at its end, which means the same host, or an address in its usual form.
     static func normal(_ host: String) -> String? {
-        let name = host.asciiLowercased
+        let lowercased = host.asciiLowercased
+        // An address may end with the name of a network interface (RFC 6874), which does not tell servers apart.
+        let name = lowercased.contains(":") ? String(lowercased.prefix { $0 != "%" }) : lowercased
         let bare = name.utf8.last == UInt8(ascii: ".") ? String(Substring(name.utf8.dropLast())) : name
         return bare.isEmpty ? nil : address(bare) ?? bare
     }

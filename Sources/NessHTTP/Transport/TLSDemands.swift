@@ -5,6 +5,8 @@ import Foundation
 /// The rules of `Ness.Configuration.serverTrust` and `clientIdentities` make them. A transport meets all that are not `nil`, before it
 /// sends anything. It gets only those that its `Transport.tlsCapabilities` contain: otherwise the request fails before it is sent.
 public final class TLSDemands: Sendable, Hashable {
+    // A class, so that the requests to the hosts of a rule share the demands.
+
     /// The public keys that the server may have, as `ServerTrust.Rule.publicKeys` describes them, without `sha256//`; `nil` for any key.
     public let publicKeys: [String]?
     /// The only authorities that may have signed the server's certificate; `nil` for those that the transport trusts by itself.
@@ -12,8 +14,12 @@ public final class TLSDemands: Sendable, Hashable {
     /// The identity for a server that asks for a client certificate; `nil` for none.
     public let identity: ClientIdentity?
 
-    // A class, because every request of a rule has the same demands, and so needs no copy of them.
-    init(publicKeys: [String]? = nil, authorities: Certificates? = nil, identity: ClientIdentity? = nil) {
+    /// Makes demands.
+    /// - Parameters:
+    ///   - publicKeys: The public keys that the server may have; `nil` for any key.
+    ///   - authorities: The only authorities that may have signed the server's certificate; `nil` for those that the transport trusts.
+    ///   - identity: The identity for a server that asks for a client certificate; `nil` for none.
+    public init(publicKeys: [String]? = nil, authorities: Certificates? = nil, identity: ClientIdentity? = nil) {
         (self.publicKeys, self.authorities, self.identity) = (publicKeys, authorities, identity)
     }
 
@@ -59,8 +65,9 @@ public final class TLSDemands: Sendable, Hashable {
 
 extension HTTPRequest {
     /// The demands on the connection; `nil` for none. Only the request that a transport gets has them, because a redirect to another host
-    /// must not inherit them.
-    public package(set) var tlsDemands: TLSDemands? {
+    /// must not inherit them. A manager replaces any others by those of its rules. A transport that passes the request on to another host
+    /// sets the demands of that host.
+    public var tlsDemands: TLSDemands? {
         get { connectionDemands as? TLSDemands }
         set { connectionDemands = newValue }
     }

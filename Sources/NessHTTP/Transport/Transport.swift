@@ -68,7 +68,7 @@ public protocol Transport: Sendable {
     /// transport that wraps another one returns that one's route.
     var route: String { get }
 
-    /// The request options about certificates that the transport honors. None by default: a request to a host with a rule in
+    /// The demands of a request (`HTTPRequest.tlsDemands`) that the transport meets. None by default: a request to a host with a rule in
     /// `Ness.Configuration.serverTrust` or `clientIdentities` then fails before it is sent.
     var tlsCapabilities: TLSCapabilities { get }
 
@@ -97,7 +97,7 @@ extension Transport {
     /// Returns the empty string.
     public var route: String { "" }
 
-    /// Returns the empty set: the transport honors none of the options.
+    /// Returns the empty set: the transport meets no demands.
     public var tlsCapabilities: TLSCapabilities { [] }
 
     /// Returns immediately.

@@ -2,6 +2,9 @@ import NessLock
 
 /// The injected clock, with its type erased. Every wait of the library uses it, so a test with a `ManualClock` never sleeps.
 package struct PipelineClock: Sendable {
+    /// The real time, for limits that hold even if the manager's clock stands still.
+    static let realTime = PipelineClock(ContinuousClock())
+
     /// Returns the time since the clock was made.
     package let elapsed: @Sendable () -> Duration
     /// Waits for a delay, such as the wait before a retry. An automatic manual clock advances for it.

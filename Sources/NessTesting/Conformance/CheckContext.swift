@@ -47,7 +47,7 @@ final class CheckContext: Sendable {
             await cleanUp()
             finish()
         }
-        let milliseconds = Int(watchdog / .milliseconds(1))
+        let milliseconds = Int(watchdog.clampedForSleep / .milliseconds(1))
         let alarm = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "ness.conformance.watchdog"))
         alarm.schedule(deadline: .now() + .milliseconds(milliseconds))
         alarm.setEventHandler { [self] in

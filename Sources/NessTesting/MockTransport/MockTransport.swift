@@ -224,7 +224,7 @@ public final class MockTransport: ControlledTransport {
     }
 
     /// Reads a body from a sequence, as a server would. Such a body may not be readable a second time.
-    private static func collected(_ request: HTTPRequest) async throws -> HTTPRequest {
+    static func collected(_ request: HTTPRequest) async throws -> HTTPRequest {
         guard let body = request.body, body.isStreamed else { return request }
         let reader = body.makeReader()
         var bytes = Data()

@@ -146,4 +146,11 @@ import Testing
             #expect(!(["d": Date(timeIntervalSince1970: seconds)] as URLQuery).encoded.isEmpty)
         }
     }
+
+    @Test("a date that ISO 8601 does not have is an error, or its seconds in a literal, but never another date", arguments: [.nan, 1e17])
+    func noSuchDate(_ seconds: Double) {
+        let date = Date(timeIntervalSince1970: seconds)
+        #expect(throws: EncodingError.self) { try URLQuery(encoding: ["since": date]) }
+        #expect(date.queryItems(named: "since").map(\.value) == ["\(seconds)"])
+    }
 }

@@ -205,6 +205,9 @@ import Testing
         #expect(try await rig.get().text == "1")
         #expect(try await rig.get().source == .cache)
         #expect(rig.asked == 3)
+        // Nor for the outcome of the next attempt.
+        rig.mock.on(.get, "/z", replies: [.status(503, headers: failing), .failure(.connectionLost)])
+        await #expect(throws: NessError.self) { try await rig.get("z") }
         let good: HTTPHeaders = ["Cache-Control": "max-age=60, stale-if-error=1000"]
         rig.mock.on(.get, "/y", replies: [.text("1", headers: good), .status(503, headers: failing)])
         _ = try await rig.get("y")

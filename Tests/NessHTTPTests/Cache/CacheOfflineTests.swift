@@ -258,4 +258,26 @@ import Testing
             #expect(response.source == (validates && number > 0 ? .revalidated : .network) && response.text == "[1]")
         }
     }
+
+    @Test("offline, the user's responses are found even if a jar has cookies for the URL")
+    func offlineWithCookies() async throws {
+        let jar = CookieJar()
+        jar.insert(try #require(Cookie(name: "session", value: "1", domain: "mock.test")))
+        let session = RefreshableAuthentication(
+            credential: Token(text: "a"), userIdentifier: { _ in "alice" }, isStale: { $0.isOld }
+        ) {
+            ["Authorization": $0.text]
+        } renew: { _, _ in
+            throw NessError(
+                .offline, NessError.Context(request: HTTPRequest(url: try url("https://mock.test/token")), reason: "no network"))
+        }
+        let rig = CacheRig {
+            $0.authentication = session
+            $0.cookies = jar
+        }
+        rig.count(Self.tolerant)
+        #expect(try await rig.get().text == "1")
+        session.credential = Token(text: "a", isOld: true)
+        #expect(try await rig.get().source == .cache)
+    }
 }

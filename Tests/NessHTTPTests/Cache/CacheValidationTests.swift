@@ -371,4 +371,24 @@ import Testing
             #expect(try await rig.get("b").text == "b")
         }
     }
+
+    @Test("a response that was fetched for other fields, by a duplicateIdentifier, is not stored as the variant of this request's")
+    func variantOfAnotherCaller() async throws {
+        let handler = CountingHandler(.useBothCompletion)
+        let rig = CacheRig { $0.duplicatedHandler = handler }
+        let joined = TestGate(), began = TestGate()
+        rig.mock.on(.get, "/x") { request in
+            began.open()
+            await joined.wait()
+            return .text(request.headers["Accept-Language"] ?? "", headers: ["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
+        }
+        let builder = rig.ness.get("x")
+        let english = builder.set(header: "Accept-Language", to: "en").set(duplicateIdentifier: "x").dataRequest()
+        await began.wait()
+        let german = builder.set(header: "Accept-Language", to: "de").set(duplicateIdentifier: "x").dataRequest()
+        await handler.tally.wait(for: 1)
+        joined.open()
+        _ = try await (english.value, german.value)
+        #expect(try await rig.get("x", ["Accept-Language": "de"]).text == "de")
+    }
 }

@@ -166,4 +166,62 @@ struct DuplicateDecisionTests {
         #expect(
             names == ["dropAndRequestAgain", "useBothCompletion", "ignoreCurrentCompletion", "useCurrentCompletion", "requestSeparately"])
     }
+
+    @Test("a download that a completion takes over is saved in its file")
+    func completionOfADownload() async throws {
+        let saved = Log<URL?>(), done = TestGate(), first = TestGate()
+        let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { result in
+            saved.add((try? result.get())?.file)
+            done.open()
+        }
+        try await withDownloads { number, _ in
+            if number == 1 { await first.wait() }
+            return .text("content")
+        } configure: {
+            $0.duplicatedHandler = CountingHandler(.dropAndRequestAgainWithCompletion(completion))
+        } _: { rig in
+            let earlier = rig.start()
+            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
+            for caller in [earlier, rig.start()] { #expect(await caller.nessError()?.kind == .duplicate) }
+            await done.wait()
+            first.open()
+            #expect(saved.entries == [rig.file] && rig.saved == Data("content".utf8))
+        }
+    }
+
+    @Test("requests with their own loaders at .exchange share no exchange, because such a loader may add what tells users apart")
+    func ownLoaders() async throws {
+        let rig = Rig(), both = Tally()
+        rig.mock.on(.get, "/x") { request in
+            both.enter()
+            await both.wait(for: 2)
+            return .text(request.headers["X-User"] ?? "")
+        }
+        let callers = ["ann", "bob"].map { user in
+            rig.ness.get("x").add(loaders: [.modifyRequest { $0.headers["X-User"] = user }], at: .exchange).dataRequest()
+        }
+        for (user, caller) in zip(["ann", "bob"], callers) { #expect(try await caller.value.message.text == user) }
+    }
+
+    @Test("a write that a completion takes over outdates the cache when it ends, not when its callers are excluded")
+    func completionOfAWrite() async throws {
+        let done = TestGate(), writes = Tally(), mayEnd = TestGate()
+        let handler = CountingHandler(.useCompletion { _ in done.open() })
+        let rig = CacheRig { $0.duplicatedHandler = handler }
+        rig.count(["Cache-Control": "max-age=60"])
+        rig.mock.on(.put, "/x") { _ in
+            writes.enter()
+            await mayEnd.wait()
+            return .status(204)
+        }
+        let first = rig.ness.put("x").set(stringBody: "b").dataRequest()
+        await writes.wait(for: 1)
+        let second = rig.ness.put("x").set(stringBody: "b").dataRequest()
+        for caller in [first, second] { #expect(await caller.nessError()?.kind == .duplicate) }
+        // The state before the write.
+        #expect(try await rig.get().text == "1")
+        mayEnd.open()
+        await done.wait()
+        #expect(try await rig.get().text == "2")
+    }
 }

@@ -160,4 +160,17 @@ import Testing
             #expect(server.requests.map { $0.headers.values(for: "Cookie") } == [["a=1; b=2"], ["a=1; b=2; c=3"], ["a=1; b=2"]])
         }
     }
+
+    @Test("a response that a loader fetched from another host sets cookies for that host")
+    func mirror() async throws {
+        let jar = CookieJar(), mock = MockTransport()
+        mock.on(.get, "https://mirror.test/x", replies: [.status(200, headers: ["Set-Cookie": "a=1"])])
+        let ness = Ness {
+            $0.transport = mock
+            $0.cookies = jar
+            $0.inserted.exchange = [.modifyRequest { $0.url = try #require(URL(string: "https://mirror.test/x")) }]
+        }
+        _ = try await ness.get("https://origin.test/x").response()
+        #expect(jar.cookies.map(\.domain) == ["mirror.test"])
+    }
 }

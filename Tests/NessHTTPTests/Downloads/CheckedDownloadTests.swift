@@ -264,4 +264,41 @@ import Testing
             #expect(rig.ranges == [nil, "bytes=399999-399999"])
         }
     }
+
+    /// Accepts a response with a body, which that of a download's head has not.
+    private struct HasBody: ResponseValidator {
+        func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+            response.body.isEmpty ? .invalidWithReason("it is empty") : .valid
+        }
+    }
+
+    @Test("a validator that rejects the head of a download fails it, even if it would accept the response with its body")
+    func rejectedHead() async throws {
+        let server = FileServer(content: Data("text".utf8))
+        try await withDownloads { _, request in
+            server.reply(to: request)
+        } _: { rig in
+            let promise = rig.ness.httpRequest(withUrl: "a").validate(using: HasBody()).downloadRequest(forSavedLocation: rig.file)
+            #expect(await promise.nessError()?.kind == .validation)
+            #expect(rig.server.requestCount == 1 && rig.folder.entries == [])
+        }
+    }
+
+    @Test("a loader that replaces a download that broke off, or repeats it in vain, leaves the old file", arguments: [false, true])
+    func replacedByALoader(repeats: Bool) async throws {
+        let loader = ClosureLoader { request, next in
+            do { return try await next(request) } catch {
+                return repeats ? try await next(request) : HTTPResponse(statusCode: 200, request: request)
+            }
+        }
+        try await withDownloads { number, _ in
+            number == 1 ? .script([.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"), .close]) : .status(503)
+        } _: { rig in
+            try Data("old".utf8).write(to: rig.file)
+            let promise = rig.ness.httpRequest(withUrl: "a").add(loaders: [loader], at: .exchange).downloadRequest(
+                forSavedLocation: rig.file)
+            _ = await promise.settled
+            #expect(rig.saved == Data("old".utf8))
+        }
+    }
 }

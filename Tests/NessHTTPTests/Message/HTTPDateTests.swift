@@ -14,7 +14,7 @@ import Testing
         }
         for text in [
             "", "now", "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT",
-            "Sun, 06 Nov 1994 25:00:00 GMT",
+            "Sun, 06 Nov 1994 25:00:00 GMT", "Fri, 31 Feb 1994 08:49:37 GMT",
         ] {
             #expect(HTTPDate.parse(text) == nil, "\(text)")
         }

@@ -364,4 +364,30 @@ import Testing
             #expect(!redactor.redacted(text: text).isEmpty && !redactor.redacted(urlText: text).isEmpty)
         }
     }
+
+    @Test(
+        "a body with parts may have any form, and its secret fields are masked beside a file, and under gzip",
+        arguments: ["\r\n\r\n", "--b\r\n--\r\n\r\n\r\n--b--\r\n", "\r\n--\r\n\r\n"])
+    func parts(_ content: String) throws {
+        let odd = HTTPRequest(
+            .post, url: try #require(URL(string: "http://a.test/")), body: HTTPBody(content, contentType: "multipart/form-data; boundary=b")
+        )
+        #expect(Redactor(sentBy: [odd]).masked("text") == "text")
+        var form = MultipartForm()
+        form.append("regards\r\n--\r\n\r\n", named: "note")
+        form.append("hunter2", named: "token")
+        form.append(file: URL(filePath: "/etc/hostname"), named: "file")
+        let json = try HTTPBody.json(["password": "hunter2"])
+        for body in [try form.makeBody(), try json.gzipped(), try form.makeBody().gzipped()] {
+            let request = HTTPRequest(.post, url: try #require(URL(string: "http://a.test/")), body: body)
+            #expect(Redactor(sentBy: [request]).masked("for hunter2") == "for <redacted>")
+        }
+    }
+
+    @Test("of many secret values that start alike, a string shows none, nor what follows one")
+    func alike() {
+        var values = SecretValues()
+        for number in 0..<100 { values.insert("aaaaaa\(number)") }
+        #expect(values.masked("see aaaaaa7, and bbbbbb") == "see <redacted>")
+    }
 }

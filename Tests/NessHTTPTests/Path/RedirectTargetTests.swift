@@ -58,6 +58,9 @@ import Testing
 
     /// Locations that real servers send.
     static let wild = [
+        // An escape beside a character that needs one.
+        Example("/a%20b/é", "http://a/a%20b/%C3%A9"), Example("//g/x?page[n]=2&q=a%20b", "http://g/x?page%5Bn%5D=2&q=a%20b"),
+        Example("http://[::1]/a%20b|", "http://[::1]/a%20b%7C"),
         Example("http://b/x", "http://b/x"), Example("HTTP://B/x", "http://B/x"),
         Example("http://b:8080/x?y=1&z=%20", "http://b:8080/x?y=1&z=%20"),
         Example("https://b/x", "https://b/x"), Example("  /g\t", "http://a/g"), Example("/a b", "http://a/a%20b"),

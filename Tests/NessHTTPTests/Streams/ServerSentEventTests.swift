@@ -228,4 +228,15 @@ import Testing
             #expect(error?.kind == .validation && error?.response?.text == "<p>")
         }
     }
+
+    @Test("so is one that a stream has taken, long before its timeout")
+    func stalledStream() async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>"
+        try await withServer({ _ in .script([.send(head), .stall]) }) { _, ness in
+            let error = await #expect(throws: NessError.self) {
+                for try await _ in ness.get("x").set(timeout: .seconds(3_600)).streamRequest().serverSentEvents {}
+            }
+            #expect(error?.kind == .validation && error?.response?.text == "<p>")
+        }
+    }
 }

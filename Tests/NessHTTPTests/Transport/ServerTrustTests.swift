@@ -19,12 +19,15 @@ struct ServerTrustTests {
             ("example.com", "https://example.com./", true), ("example.com", "https://ex%61mple.com:8443/", true),
             ("münchen.de", "https://xn--mnchen-3ya.de/", true), ("xn--mnchen-3ya.de", "https://münchen.de/", true),
             ("127.0.0.1", "https://127.0.0.1:8443/", true), ("127.0.0.1", "https://127.1/", true),
-            ("127.0.0.1", "https://0x7f000001/", true), ("[::1]", "https://[0::1]/", true), ("::1", "https://[::1]:8443/", true),
+            ("127.0.0.1", "https://0x7f000001/", true), ("fe80::1", "https://[fe80::1%25eth0]/", true), ("[::1]", "https://[0::1]/", true),
+            ("::1", "https://[::1]:8443/", true),
         ])
     func hosts(_ host: String, _ url: String, _ isPinned: Bool) throws {
         let trust = ServerTrust.pinned([host: .publicKeys(["sha256//\(Self.key)"])])
-        let url = try #require(URL(string: url))
+        let text = url, url = try #require(URL(string: text))
         #expect(try trust.demands(on: url)?.publicKeys == (isPinned ? [Self.key] : nil))
+        // A builder parses the URL.
+        #expect(try trust.demands(on: Ness().get(text).build())?.publicKeys == (isPinned ? [Self.key] : nil))
     }
 
     @Test("the longest matching name applies, and a host's own rule takes precedence")
@@ -180,6 +183,17 @@ struct ServerTrustTests {
                 _ = PublicKeyHash.make(certificate: damaged)
             }
         }
+    }
+
+    @Test("a request with the demands of another manager has those of this one alone, and its response has none")
+    func demandsOfAnotherManager() async throws {
+        let mock = MockTransport(onUnmatched: .reply(.status(200)))
+        let ness = Ness {
+            $0.transport = mock
+            $0.loaders = [.modifyRequest { $0.tlsDemands = TLSDemands(publicKeys: [Self.key]) }]
+        }
+        let response = try await ness.get("https://free.test/").response()
+        #expect(mock.requests.map(\.tlsDemands) == [nil] && response.request.tlsDemands == nil)
     }
 }
 

@@ -30,6 +30,8 @@ public struct HTTPBody: Sendable, Equatable {
     package var finish: (@Sendable (HTTPBody) async throws -> HTTPBody)?
     /// The header fields that describe the content, such as `Content-Type`. A field that the request sets itself wins.
     public var headers: HTTPHeaders
+    /// The start of the content before it was compressed; `nil` for a body that was not.
+    package var uncompressedStart: Data?
 
     /// Makes a body from bytes.
     /// - Parameters:
@@ -106,6 +108,14 @@ public struct HTTPBody: Sendable, Equatable {
             whole += data
         }
         return whole
+    }
+
+    /// Returns the first bytes that are in memory, without compression. What was sent as a secret is searched in them.
+    package func plainStart(upTo limit: Int) -> Data {
+        if let uncompressedStart { return uncompressedStart.prefix(limit) }
+        var start = Data()
+        for case .data(let data) in segments where start.count < limit { start += data.prefix(limit - start.count) }
+        return start
     }
 
     /// The number of bytes; `nil` if it is unknown. The length of a whole file is read when the request is sent.

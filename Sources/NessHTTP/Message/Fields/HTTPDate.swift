@@ -69,6 +69,7 @@ package enum HTTPDate {
         var parts = DateComponents()
         (parts.year, parts.month, parts.day) = (year, month + 1, day)
         (parts.hour, parts.minute, parts.second) = (hour, minute, min(second, 59))
-        return calendar.date(from: parts)
+        guard let date = calendar.date(from: parts), calendar.component(.day, from: date) == day else { return nil }
+        return date
     }
 }

@@ -31,13 +31,14 @@ package struct Redactor {
             reader.didHide = { values.insert($0) }
             _ = reader.redacted(request.url)
             for field in request.sentHeaders where request.secrets.containsHeader(field.name) { values.insert(field) }
-            guard let body = request.body?.data?.prefix(Self.searchedLength) else { continue }
+            guard let body = request.body?.plainStart(upTo: Self.searchedLength) else { continue }
             let type = request.sentHeaders[HeaderName.contentType]
             if Self.hasParts(body, type) {
                 for part in Array(body).split(separator: Array("\r\n--".utf8)) {
                     let halves = part.split(separator: Array("\r\n\r\n".utf8), maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }
+                    guard halves.count == 2 else { continue }
                     let name = HeaderFieldValue.parameters(halves[0]).first { $0.name == "name" }?.value ?? ""
-                    if halves.count > 1, reader.isSecret(name, isQuery: true) { values.insert(halves[1]) }
+                    if reader.isSecret(name, isQuery: true) { values.insert(halves[1]) }
                 }
             } else {
                 _ = reader.excerpt(of: body, contentType: type, limit: body.count)

@@ -8,8 +8,10 @@ struct SecretValues {
     static let shortest = 6
     static let recognizedLength = 32
 
-    /// The values by their first 6 bytes.
+    /// The values by their first 6 bytes. Of a list with `mostAlike` values, the bytes alone are recognized.
     private var values: [UInt64: [[UInt8]]] = [:]
+    /// The most values with the same first bytes that are compared one by one, so that a server cannot make the comparison slow.
+    private static let mostAlike = 32
 
     /// Adds a value, as it is and in percent-encoding.
     mutating func insert(_ value: String) {
@@ -17,7 +19,8 @@ struct SecretValues {
             let bytes = Array(spelling.utf8)
             guard bytes.count >= Self.shortest else { continue }
             let key = bytes.prefix(Self.shortest).reduce(0) { $0 << 8 | UInt64($1) }
-            if values[key]?.contains(bytes) != true { values[key, default: []].append(bytes) }
+            let alike = values[key] ?? []
+            if alike.count < Self.mostAlike, !alike.contains(bytes) { values[key, default: []].append(bytes) }
         }
     }
 
@@ -38,7 +41,8 @@ struct SecretValues {
         insert(String(Substring(user.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst())))
     }
 
-    /// Returns a string with a mark in the place of each value.
+    /// Returns a string with a mark in the place of each value. If too many values start like a part of the string, the mark takes the place
+    /// of the rest.
     func masked(_ text: String) -> String {
         if values.isEmpty { return text }
         let text = Array(text.utf8)
@@ -47,7 +51,9 @@ struct SecretValues {
         for end in text.indices.map({ $0 + 1 }) {
             key = key << 8 & 0xFFFF_FFFF_FFFF | UInt64(text[end - 1])
             let start = end - Self.shortest
-            guard start >= place, let length = values[key]?.compactMap({ Self.match($0, text[start...]) }).max() else { continue }
+            guard start >= place, let alike = values[key] else { continue }
+            let isFull = alike.count == Self.mostAlike
+            guard let length = isFull ? text.count - start : alike.compactMap({ Self.match($0, text[start...]) }).max() else { continue }
             output += text[place..<start] + Redactor.mark.utf8
             place = start + length
         }

@@ -82,9 +82,10 @@ extension Pipeline {
             return try await sendRenewing(request, by: authentication, context)
         } catch {
             // Without a network there may be no credential, but the user may have a stored response.
-            guard Self.isTransientAuthenticationFailure(error), let cache, let user = authentication.userIdentifier,
-                let stored = await cache.answer(toUser: user, request, in: context, self)
-            else { throw error }
+            guard Self.isTransientAuthenticationFailure(error), let cache, let user = authentication.userIdentifier else { throw error }
+            var request = request
+            if let jar { jar.add(to: &request, in: &context) }
+            guard let stored = await cache.answer(toUser: user, request, in: context, self) else { throw error }
             return stored
         }
     }

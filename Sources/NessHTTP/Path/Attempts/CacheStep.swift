@@ -59,7 +59,7 @@ final class CacheStep: Sendable {
     @inline(never)
     func load(_ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async throws -> HTTPResponse {
         let next = Next(pipeline: pipeline, context: context)
-        if !request.method.isSafe { return try await change(request, next) }
+        if !request.method.isSafe { return try await next(request) }
         switch find(request, next) {
         case .answer(let response): return response
         case .uncached: return try await next(request)
@@ -75,7 +75,7 @@ final class CacheStep: Sendable {
             return wanted.has("only-if-cached") ? .answer(nothingStored(request)) : .uncached
         }
         let key = next.key(request)
-        let question = Question(request, key, wanted, cache.find(key, request), next)
+        let question = Question(request, key, wanted, cache.find(key, request).usable(in: next.context.attempt), next)
         return answer(question).map { .answer($0) } ?? .question(question)
     }
 
@@ -101,7 +101,7 @@ final class CacheStep: Sendable {
 
     @inline(never)
     private func findInStorage(_ question: Question, _ fetch: Int) async -> Question {
-        let known = await cache.findInStorage(question.key, question.request, fetch, clock)
+        let known = await cache.findInStorage(question.key, question.request, fetch, clock).usable(in: question.next.context.attempt)
         return Question(question.request, question.key, question.wanted, known, question.next)
     }
 
@@ -123,11 +123,11 @@ final class CacheStep: Sendable {
         let wanted = CacheControl(ofRequest: request.headers)
         guard request.isCacheable(in: context), !wanted.has("no-store") else { return nil }
         let key = CacheKey(request, of: user, over: pipeline.wire.route(of: request))
-        var stored = cache.find(key, request).response
+        var stored = cache.find(key, request).usable(in: context.attempt).response
         if stored == nil, cache.hasStorage {
             let fetch = cache.beginFetch(key)
             defer { cache.endFetch(fetch) }
-            stored = await cache.findInStorage(key, request, fetch, clock).response
+            stored = await cache.findInStorage(key, request, fetch, clock).usable(in: context.attempt).response
         }
         guard let stored else { return nil }
         return stored.use(for: wanted, at: now) == .validate ? stale(stored, request, wanted) : stored.answer(to: request, at: now)
@@ -136,8 +136,7 @@ final class CacheStep: Sendable {
     /// Returns the result of a stored response; `nil` if the request has to reach the server.
     @inline(never)
     private func answer(_ question: Question) -> HTTPResponse? {
-        // A retry must not get the stored copy of the failure that caused it.
-        guard let stored = question.known.response, stored.statusCode < 400 || question.next.context.attempt == 1 else { return nil }
+        guard let stored = question.known.response else { return nil }
         let now = now, use = stored.use(for: question.wanted, at: now)
         guard use != .validate, let answer = stored.answer(to: question.request, at: now) else { return nil }
         if use == .answerAndRevalidate, !question.wanted.has("only-if-cached") { revalidate(stored, question) }
@@ -191,12 +190,18 @@ final class CacheStep: Sendable {
         response.request.method == .get && next.key(response.request) == key
     }
 
+    /// False if the response was fetched for a request with other header fields, which a `duplicateIdentifier` allows.
+    private func isOfSameVariant(_ response: HTTPResponse, as question: Question) -> Bool {
+        question.next.context.options.duplicateIdentifier == nil
+            || response.request.cacheVariant(by: response.headers) == question.request.cacheVariant(by: response.headers)
+    }
+
     /// Stores a response, or a stored one that a 304 confirmed. If it may not be stored, removes the older response that it replaces.
     @inline(never)
     private func keep(
         _ response: HTTPResponse, _ question: Question, sent: Date, _ fetch: Int, confirmedBy confirmation: HTTPResponse? = nil
     ) async {
-        guard isAnswer(response, to: question.key, question.next) else { return }
+        guard isAnswer(response, to: question.key, question.next), isOfSameVariant(response, as: question) else { return }
         let stored = confirmation.flatMap { question.known.confirmed(by: $0) }
         let entry = CachedResponse(
             response, to: question.request, sent: sent, received: now, validatingJSON: cache.validatesJSON, checksum: stored?.checksum)
@@ -217,13 +222,9 @@ final class CacheStep: Sendable {
         guard revalidations.withLock({ $0.insert(name).inserted }) else { return }
         let request = question.request.withoutConditions
         // The background fetch has its own call: the caller's call has already completed and must see no more events.
-        let call = Call(.success(request), next.context.options.forLoaderMadeRequest, clock: clock)
-        var context = CallContext(call)
-        context.credentialScope = next.context.credentialScope
-        context.cookies = next.context.cookies
-        context.attempt = next.context.attempt
+        let context = next.context.inSeparateCall(request, clock: clock)
         let rest = Next(pipeline: next.pipeline, context: context)
-        call.start(for: nil, in: next.pipeline.running) { [self] call in
+        context.call.start(for: nil, in: next.pipeline.running) { [self] call in
             defer { revalidations.withLock { _ = $0.remove(name) } }
             try call.begin(in: rest.pipeline.running)
             let fetch = cache.beginFetch(key)
@@ -234,23 +235,12 @@ final class CacheStep: Sendable {
 
     // MARK: changing
 
-    /// Sends a request with an unsafe method, and removes the stored responses that it may have changed (RFC 9111, 4.4).
+    /// Removes the stored responses that a request with an unsafe method may have changed (RFC 9111, 4.4).
     @inline(never)
-    private func change(_ request: HTTPRequest, _ next: Next) async throws -> HTTPResponse {
-        do {
-            let response = try await next(request)
-            // The server acted on a request that it redirected.
-            if response.statusCode < 400 || response.url != request.url { await invalidate(request, response) }
-            return response
-        } catch {
-            // The server may have acted on the request although it failed.
-            await invalidate(request, nil)
-            throw error
-        }
-    }
-
-    @inline(never)
-    private func invalidate(_ request: HTTPRequest, _ response: HTTPResponse?) async {
+    func invalidate(after request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>) async {
+        // The server may have acted on a request that failed, and acted on one that it redirected.
+        let response = try? outcome.get()
+        if let response, response.statusCode >= 400, response.url == request.url { return }
         for url in targets(of: request, response) { await cache.invalidate(url, clock) }
     }
 

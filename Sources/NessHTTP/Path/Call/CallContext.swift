@@ -6,7 +6,7 @@ import Foundation
 /// The steps above keep the old one.
 struct CallContext: Sendable {
     private struct Fields: Sendable {
-        let call: Call
+        var call: Call
         /// The request of the call, or the one that a loader made itself.
         var request: HTTPRequest
         var options: CopyOnWriteBox<CallOptions>
@@ -55,6 +55,20 @@ struct CallContext: Sendable {
     func replacing(by request: HTTPRequest) -> CallContext {
         var context = self
         context.box.change { $0.requestID = request.id }
+        return context
+    }
+
+    /// Returns the context of a request that continues in a separate call, which does not belong to the caller: the rest of the request is
+    /// the same, but the caller's validators, retry policy, closures and sink do not apply.
+    func inSeparateCall(_ request: HTTPRequest, clock: PipelineClock) -> CallContext {
+        var options = options
+        (options.validators, options.retryControl, options.listeners, options.sink, options.isAwaited) = ([], nil, nil, nil, false)
+        let call = Call(.success(request), options, clock: clock)
+        var context = self
+        context.box.change { fields in
+            (fields.call, fields.request, fields.options) = (call, request, call.boxedOptions)
+            (fields.isLoaderMade, fields.requestID) = (false, request.id)
+        }
         return context
     }
 

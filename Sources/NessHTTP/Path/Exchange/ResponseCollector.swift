@@ -6,9 +6,6 @@ final class ResponseCollector: PartialResponse {
     /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
-    /// Ends the body of a rejected head in real time, even if the manager's clock stands still.
-    private static let realTime = PipelineClock(ContinuousClock())
-
     /// The longest body that is collected of a response that a stream or a download does not take, such as an error. That body may be
     /// endless.
     private static let untakenLimit = 16 << 20
@@ -157,7 +154,7 @@ final class ResponseCollector: PartialResponse {
             state.refusal = refusal
         }
         if let refusal {
-            let stopTimer = Self.realTime.startTimer(after: Self.refusedLimit.time) { [weak self] in
+            let stopTimer = PipelineClock.realTime.startTimer(after: Self.refusedLimit.time) { [weak self] in
                 self?.exchange.stop(self?.refusal ?? refusal)
             }
             state.withLock { $0.stopTimer = stopTimer }

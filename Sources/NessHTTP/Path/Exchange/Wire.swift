@@ -5,7 +5,7 @@ final class Wire: Sendable {
     let transport: any Transport
     private let serverTrust: ServerTrust
     /// The identities by host, or the mistake in them.
-    private let identities: Result<HostRules<ClientIdentity>, any Error>
+    private let identities: Result<HostRules<TLSDemands>, any Error>
     /// The most bytes of a body, counted after any content coding is removed. `nil` for no limit.
     private let maximumBytes: Int?
     /// The transport in a form that the pipeline can pause. Found once, because the lookup takes longer than a request's other steps.
@@ -14,7 +14,7 @@ final class Wire: Sendable {
     init(_ transport: any Transport, serverTrust: ServerTrust, identities: [String: ClientIdentity], maximumBytes: Int?) {
         self.transport = transport
         self.serverTrust = serverTrust
-        self.identities = Result { try HostRules(identities) }
+        self.identities = Result { try HostRules(identities.mapValues { TLSDemands(identity: $0) }) }
         self.maximumBytes = maximumBytes
         controlled = transport.controlled
     }
@@ -26,7 +26,9 @@ final class Wire: Sendable {
         // With its length, so that no value can look like two.
         func add(_ name: String, _ value: String) { route += "@\(name) \(value.utf8.count) \(value) " }
         if !transport.route.isEmpty { add("route", transport.route) }
-        if let identity = try? identities.get().value(for: request), request.origin.scheme == "https" { add("identity", identity.digest) }
+        if let identity = try? identities.get().value(for: request)?.identity, request.origin.scheme == "https" {
+            add("identity", identity.digest)
+        }
         return route
     }
 
@@ -46,12 +48,13 @@ final class Wire: Sendable {
             if request[KeepsContentCoding.self], !transport.keepsContentCoding {
                 throw InvalidRequest("the transport cannot keep a content coding (`keepsContentCoding`)")
             }
-            // Rules apply per host. As request options they would follow a redirect to another host, and an equal request would lack them.
+            // Rules apply per host: a redirect to another host must not inherit them, and an equal request must not lack them.
             var demands = try serverTrust.demands(on: request)
             do {
                 // Over http no certificate is shown.
-                if let identity = try identities.get().value(for: request), request.origin.scheme == "https" {
-                    demands = TLSDemands(publicKeys: demands?.publicKeys, authorities: demands?.authorities, identity: identity)
+                if let own = try identities.get().value(for: request), request.origin.scheme == "https" {
+                    demands =
+                        demands.map { TLSDemands(publicKeys: $0.publicKeys, authorities: $0.authorities, identity: own.identity) } ?? own
                 }
             } catch {
                 throw InvalidRequest("clientIdentities: \(error)")
@@ -78,7 +81,9 @@ final class Wire: Sendable {
     ///   - context: The context of the request: that of the flight, or of a request that a loader made itself.
     func send(_ request: HTTPRequest, _ exchange: Exchange, in context: CallContext) async throws -> HTTPResponse {
         if let body = request.body, !body.isResolved || body.isStreamed { exchange.watch(body) }
-        let request = request.body?.isResolved == false ? try await resolved(request, exchange, context) : request
+        var request = request.body?.isResolved == false ? try await resolved(request, exchange, context) : request
+        // Those of another manager, whose transport has passed the request on.
+        if request.tlsDemands != nil { request.tlsDemands = nil }
         let sent = try demanding(request, context)
         let collector = begin(request, exchange, context)
         defer {

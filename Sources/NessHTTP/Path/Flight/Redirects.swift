@@ -18,7 +18,7 @@ extension Pipeline {
                 throw redirects.explain(error)
             }
             // An exchange with a sink stores them at the head: the end of the body may be hours away, or never come.
-            if let jar, sink == nil, !request[BypassesCookies.self] { jar.store(from: response.headers, url: request.url) }
+            if let jar, sink == nil, !request[BypassesCookies.self] { jar.store(from: response.headers, url: response.url) }
             guard let following = redirects.following(response),
                 try await redirects.follow(response, to: following, by: request.redirects)
             else {

@@ -6,8 +6,6 @@ extension Pipeline {
     /// Completes a request with a flight: one that it joins, or one that it starts.
     @inline(never)
     func share(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
-        // Even after a failed write, because the server may have acted on it.
-        defer { if !request.method.isSafe { coalesce.closeReads(after: request) } }
         while true {
             let member = try enter(request, context)
             let outcome: Result<HTTPResponse, any Error>
@@ -21,9 +19,7 @@ extension Pipeline {
                 if !request.method.isSafe, member.flight.mayHaveActed { context.call.noteAction(inAttempt: context.attempt) }
                 try context.call.leaveFlight()
             }
-            guard let response = try Self.judge(outcome, of: member.flight, for: request, in: context) else { continue }
-            if !request.method.isSafe, !response.history.isEmpty { coalesce.closeReads(after: response) }
-            return response
+            if let response = try Self.judge(outcome, of: member.flight, for: request, in: context) { return response }
         }
     }
 
@@ -40,7 +36,16 @@ extension Pipeline {
             outcome = .failure(error)
         }
         coalesce.remove(flight)
+        if !flight.request.method.isSafe { await didWrite(flight.request, outcome) }
         return flight.finish(outcome)
+    }
+
+    /// A write has ended: what was read before is outdated. This holds even after a failure, because the server may have acted.
+    @inline(never)
+    private func didWrite(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>) async {
+        coalesce.closeReads(after: request)
+        if case .success(let response) = outcome, !response.history.isEmpty { coalesce.closeReads(after: response) }
+        await cache?.invalidate(after: request, outcome)
     }
 
     /// Joins a flight, or starts one.
@@ -53,7 +58,7 @@ extension Pipeline {
             let decision = try coalesce.decide(request, in: context)
             // A closure that the handler gave replaces the caller, and gets a separate call.
             var joining = context
-            if decision.completion != nil { joining = CallContext(deliveryCall(for: context)) }
+            if decision.completion != nil { joining = context.inSeparateCall(context.request, clock: clock) }
             guard let member = try joinOrBegin(request, joining, decision) else { continue }
             if let exclusion = decision.exclusion {
                 decision.replaced?.excludeMembers(becauseOf: exclusion)
@@ -123,9 +128,10 @@ extension Pipeline {
         case .success(let response): return context.shown(response, insteadOf: (flight.request, request))
         case .failure(let error):
             let explained = context.explain(error, of: flight.context.request)
-            // A download is judged by the validators of the caller who started it. If this caller's validators accept the response, it
-            // starts a new flight.
+            // A download is judged by the validators of the caller who started it. If those of another caller accept the response, that
+            // caller starts a new flight.
             guard case NessError.validation(let failure) = explained, context.options.kind == .download, let response = failure.response,
+                flight.context.call !== context.call, request.isIdempotent,
                 // A file that is not the expected one is so for every caller: equal downloads expect the same.
                 !(failure.underlying is FileMismatch)
             else { throw explained }
@@ -135,12 +141,6 @@ extension Pipeline {
     }
 
     // MARK: the closure of a decision
-
-    private func deliveryCall(for context: CallContext) -> Call {
-        var options = context.options.forLoaderMadeRequest
-        options.kind = context.options.kind
-        return Call(.success(context.request), options, clock: clock)
-    }
 
     /// Has a completion get the outcome of a flight. Like a caller's promise, its call is dropped by `dropAllRequests()`, a reset and a
     /// shutdown: nothing else would end a flight without other callers.

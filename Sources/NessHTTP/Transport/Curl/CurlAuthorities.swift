@@ -22,8 +22,8 @@ final class CurlAuthorities: Sendable {
     /// - Parameter ofProxy: True for the handshake with a proxy.
     /// - Returns: The CURLcode.
     func apply(to easy: UnsafeMutableRawPointer, ofProxy: Bool = false) -> Int32 {
-        // Otherwise the system's folder of certificates would count as well.
-        let code = ness_curl_set_text(easy, ofProxy ? CurlOption.proxyAuthorityFolder : CurlOption.authorityFolder, nil)
+        // Otherwise the system's folder of certificates would count as well. libcurl 8.21 and 8.22 take nil for the folder of their build.
+        let code = ness_curl_set_text(easy, ofProxy ? CurlOption.proxyAuthorityFolder : CurlOption.authorityFolder, "/dev/null")
         guard code == 0 else { return code }
         guard let descriptor else {
             let option = ofProxy ? CurlOption.proxyAuthorities : CurlOption.authorities

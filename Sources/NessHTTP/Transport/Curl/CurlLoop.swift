@@ -99,6 +99,8 @@ final class CurlLoop {
         handle = new
         connections = CurlConnections()
         (use, http1Origins) = (CurlConnectionUse(), [])
+        // A used handle does not know the host entries: libcurl has moved them into the old handle's cache of names.
+        templates = []
         idleSince = nil
         if connectionLimit > 0 { setConnectionLimit(connectionLimit) }
     }
@@ -196,8 +198,10 @@ final class CurlLoop {
     }
 
     private func template(for demands: TLSDemands?) throws -> CurlTemplate {
-        if let template = templates.first(where: { $0.demands == demands }) { return template }
-        let template = try CurlTemplate(settings, demands)
+        // The last one was used last.
+        if let last = templates.last, last.demands == demands { return last }
+        let known = templates.firstIndex { $0.demands == demands }
+        let template = try known.map { templates.remove(at: $0) } ?? CurlTemplate(settings, demands)
         if templates.count == Self.templateLimit { templates.removeFirst() }
         templates.append(template)
         return template
@@ -293,6 +297,8 @@ final class CurlLoop {
             transfer.exchange.mailbox.cancel(CancellationError())
             remove(transfer)
         }
+        // Their ends use OpenSSL, which the end of the process may clean up as soon as the engine is closed.
+        (notified, templates) = ([], [])
         engine.close()
     }
 }

@@ -28,14 +28,20 @@ public final class TestCertificate: @unchecked Sendable {
         let isMade =
             library.setVersion(certificate, 2) == 1
             && library.setInteger(library.serialNumber(certificate), serial) == 1
-            && library.setTimeFromNow(library.notBefore(certificate), Int(start / .seconds(1))) != nil
-            && library.setTimeFromNow(library.notAfter(certificate), Int(end / .seconds(1))) != nil
+            && library.setTimeFromNow(library.notBefore(certificate), Self.seconds(start)) != nil
+            && library.setTimeFromNow(library.notAfter(certificate), Self.seconds(end)) != nil
             && library.addToName(subject, "CN", OpenSSL.ascii, name, -1, -1, 0) == 1
             && library.setIssuerName(certificate, issuer.map { library.subjectName($0.certificate) } ?? subject) == 1
             && library.setPublicKey(certificate, key) == 1
         guard isMade else { throw Self.failure("X509") }
         for (number, value) in extensions { try add(number, value) }
         guard library.sign(certificate, issuer?.key ?? key, library.sha256()) > 0 else { throw Self.failure("X509_sign") }
+    }
+
+    /// Returns whole seconds, limited to about thirty years.
+    private static func seconds(_ duration: Duration) -> Int {
+        let sign = duration < .zero ? -1 : 1
+        return sign * Int((duration * sign).clampedForSleep / .seconds(1))
     }
 
     deinit {

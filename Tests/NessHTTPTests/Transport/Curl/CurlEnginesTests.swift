@@ -154,6 +154,21 @@ import Testing
             for task in tooLate { await #expect(throws: TransportError.self) { try await task.value } }
         }
     }
+
+    @Test("host entries count even after the connections of an idle thread were closed")
+    func idleHostEntries() async throws {
+        try await serving({ .text($0.path) }) { server in
+            let transport = CurlTransport(
+                try Self.engines(count: 1, idleLimit: .zero) {
+                    $0.hostEntries = [.init(host: "entry.test", port: server.port, addresses: ["127.0.0.1"])]
+                })
+            for round in 0..<5 {
+                try await transport.send(HTTPRequest(url: try url(server.at("/\(round)", host: "entry.test")))) { _ in }
+                #expect(await server.waitUntil { $0.openConnections == 0 })
+            }
+            await transport.shutdown()
+        }
+    }
 }
 
 /// A process that may open no further descriptor. The limit holds for the whole process, so the test has one of its own.

@@ -1,0 +1,47 @@
+extension String {
+    /// The text with each character percent-encoded that a URL cannot contain. `URL(string:)` does not serve: if one character needs
+    /// encoding, it also encodes existing percent signs again. The authority stays unchanged, because a host name is not percent-encoded
+    /// but converted (IDNA).
+    var percentEncodedWhereNeeded: String {
+        let bytes = Array(utf8)
+        var authorityEnd = 0
+        let isEnd: (UInt8) -> Bool = { "/?#".utf8.contains($0) }
+        if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8),
+            !bytes[..<colon].contains(where: isEnd)
+        {
+            authorityEnd = bytes[(colon + 3)...].firstIndex(where: isEnd) ?? bytes.count
+        } else if bytes.starts(with: "//".utf8) {
+            authorityEnd = bytes[2...].firstIndex(where: isEnd) ?? bytes.count
+        }
+        var result = Array(bytes[..<authorityEnd])
+        for index in authorityEnd..<bytes.count {
+            let byte = bytes[index]
+            let isEscape =
+                byte == UInt8(ascii: "%") && index + 2 < bytes.count && bytes[index + 1].isHexDigit && bytes[index + 2].isHexDigit
+            if isEscape || byte.isURLCharacter {
+                result.append(byte)
+            } else {
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += "%\(digits.utf8.count < 2 ? "0" : "")\(digits)".utf8
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHexDigit: Bool { (48...57).contains(self) || (65...70).contains(self) || (97...102).contains(self) }
+
+    /// True for an unreserved or reserved character (RFC 3986, sections 2.2 and 2.3), except brackets, which only an IPv6 address may
+    /// contain.
+    var isURLCharacter: Bool {
+        // Written as the exceptions: this runs for each byte of each URL.
+        switch self {
+        case ..<33, 127...: false
+        case UInt8(ascii: "\""), UInt8(ascii: "%"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "["), UInt8(ascii: "\\"),
+            UInt8(ascii: "]"), UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+            false
+        default: true
+        }
+    }
+}
