@@ -75,13 +75,16 @@ public struct Reply: Sendable {
         json(status, headers) { try JSONEncoder().encode(object.mapValues(AnyEncodable.init)) }
     }
 
-    /// A value as JSON, with a plain `JSONEncoder`. A value that can't be encoded becomes a 500 with the error's text.
+    /// A value as JSON. A value that can't be encoded becomes a 500 with the error's text.
     /// - Parameters:
     ///   - value: The value to encode.
+    ///   - encoder: The encoder, for the names and dates of the API.
     ///   - status: The status code.
     ///   - headers: Further header fields.
-    public static func json(_ value: some Encodable, status: Int = 200, headers: HTTPHeaders = [:]) -> Reply {
-        json(status, headers) { try JSONEncoder().encode(value) }
+    public static func json(
+        _ value: some Encodable, with encoder: JSONEncoder = JSONEncoder(), status: Int = 200, headers: HTTPHeaders = [:]
+    ) -> Reply {
+        json(status, headers) { try encoder.encode(value) }
     }
 
     private static func json(_ status: Int, _ headers: HTTPHeaders, _ encode: () throws -> Data) -> Reply {
