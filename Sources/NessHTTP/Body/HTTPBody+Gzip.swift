@@ -19,7 +19,7 @@ extension HTTPBody {
         var gzipped = self
         let codings = headers.values(for: HeaderName.contentEncoding) + ["gzip"]
         gzipped.headers[HeaderName.contentEncoding] = codings.joined(separator: ", ")
-        let start = plainStart(upTo: 64 << 10)
+        let start = CopyOnWriteBox(plainStart(upTo: 64 << 10))
         gzipped.uncompressedStart = start
         if let data {
             gzipped.segments = [.data(try GzipEncoder.encode(data))]

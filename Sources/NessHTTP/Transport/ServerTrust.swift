@@ -23,7 +23,7 @@ import Foundation
 /// A request fails with `NessError.invalidRequest`, or after a redirect with `NessError.redirect`, before a connection is
 /// opened, in these cases:
 /// - It goes over http to a host with a rule of public keys or, unless the rule is that of `*`, of authorities.
-/// - There are rules, and its host hides letters outside of ASCII in percent-encoding, which no rule can name.
+/// - There are rules, and no rule can name its host: it hides letters outside of ASCII in percent-encoding, or has more than 255 bytes.
 /// - It goes to a pinned host, and the transport cannot check the rule (`Transport.tlsCapabilities`).
 /// - An entry's host is not valid or is listed twice, its list of keys is empty, or a key is not a SHA-256 hash in Base64. Then every
 ///   request of the manager fails, because the mistake may concern any host.

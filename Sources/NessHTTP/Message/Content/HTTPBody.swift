@@ -31,7 +31,7 @@ public struct HTTPBody: Sendable, Equatable {
     /// The header fields that describe the content, such as `Content-Type`. A field that the request sets itself wins.
     public var headers: HTTPHeaders
     /// The start of the content before it was compressed; `nil` for a body that was not.
-    package var uncompressedStart: Data?
+    var uncompressedStart: CopyOnWriteBox<Data>?
 
     /// Makes a body from bytes.
     /// - Parameters:
@@ -112,7 +112,7 @@ public struct HTTPBody: Sendable, Equatable {
 
     /// Returns the first bytes that are in memory, without compression. What was sent as a secret is searched in them.
     package func plainStart(upTo limit: Int) -> Data {
-        if let uncompressedStart { return uncompressedStart.prefix(limit) }
+        if let uncompressedStart { return uncompressedStart.fields.prefix(limit) }
         var start = Data()
         for case .data(let data) in segments where start.count < limit { start += data.prefix(limit - start.count) }
         return start

@@ -81,9 +81,7 @@ final class Wire: Sendable {
     ///   - context: The context of the request: that of the flight, or of a request that a loader made itself.
     func send(_ request: HTTPRequest, _ exchange: Exchange, in context: CallContext) async throws -> HTTPResponse {
         if let body = request.body, !body.isResolved || body.isStreamed { exchange.watch(body) }
-        var request = request.body?.isResolved == false ? try await resolved(request, exchange, context) : request
-        // Those of another manager, whose transport has passed the request on.
-        if request.tlsDemands != nil { request.tlsDemands = nil }
+        let request = Self.withoutDemands(request.body?.isResolved == false ? try await resolved(request, exchange, context) : request)
         let sent = try demanding(request, context)
         let collector = begin(request, exchange, context)
         defer {
@@ -118,6 +116,15 @@ final class Wire: Sendable {
             throw Self.failure(error, of: request, in: context, after: nil)
         }
         if let body = request.body { exchange.watch(body) }
+        return request
+    }
+
+    /// Returns the request without the demands of another manager, whose transport has passed it on.
+    @inline(never)
+    private static func withoutDemands(_ request: HTTPRequest) -> HTTPRequest {
+        if request.tlsDemands == nil { return request }
+        var request = request
+        request.tlsDemands = nil
         return request
     }
 
