@@ -34,7 +34,7 @@ extension HTTPBody {
                     let stream = BodyStream(length: nil, isRepeatable: true) { try await body.gzip(into: $0) }
                     gzipped = HTTPBody(segments: [.stream(stream)], headers: body.headers)
                 }
-                gzipped.uncompressedStart = start
+                gzipped.uncompressedStart = CopyOnWriteBox(body.plainStart(upTo: 64 << 10))
                 return gzipped
             }
         }

@@ -70,7 +70,7 @@ extension Date: QueryValue {
     }
 
     /// True for a date in the years 0 to 9999.
-    var isInISO8601: Bool { (-62_167_219_200..<253_402_300_800).contains(timeIntervalSince1970) }
+    var isInISO8601: Bool { Range<Double>(uncheckedBounds: (-62_167_219_200, 253_402_300_800)).contains(timeIntervalSince1970) }
 }
 
 extension Optional: QueryValue where Wrapped: QueryValue {

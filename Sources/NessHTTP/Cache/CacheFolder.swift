@@ -62,7 +62,11 @@ public final class CacheFolder: CacheStorage {
         try await lookups.run { [self] in
             guard let record = file(key) else { return nil }
             // Another process may have written it since the folder was read. From now on it is removed with its URL.
-            index.withLock { if $0.use(key) == nil { $0.insert(key, (), size: record.count) } }
+            if index.withLock({ $0.use(key) }) == nil {
+                changes.async { [self] in
+                    if access(path(key), F_OK) == 0 { index.withLock { $0.insert(key, (), size: record.count) } }
+                }
+            }
             // The file's modification date keeps the order of use for later processes. A failure to set it only affects which file is
             // evicted first.
             utimensat(AT_FDCWD, path(key), nil, 0)

@@ -22,6 +22,11 @@ final class Observation: Sendable {
         /// The number of body bytes at the last report: those of the exchange, or for a download those of the whole file.
         var receivedBytes: Int64? = 0
         var metrics = RequestMetrics()
+
+        mutating func endQueueTime(at now: Duration) {
+            if let readyAt { metrics.queueTime += now - readyAt }
+            readyAt = nil
+        }
     }
 
     private let state: Lock<State>
@@ -74,6 +79,12 @@ final class Observation: Sendable {
         notify { $0.requestWillSend(request) }
     }
 
+    /// The attempt has ended, or is paused. It may not have reached the wire.
+    func attemptDidEnd() {
+        let now = clock.elapsed()
+        state.withLock { $0.endQueueTime(at: now) }
+    }
+
     /// Notifies the observers of the outcome. Called once.
     /// - Parameters:
     ///   - request: The request as the caller made it.
@@ -89,8 +100,7 @@ final class Observation: Sendable {
             state.metrics.outcome = outcome
             state.metrics.attempts = attempts
             state.metrics.total = now - start
-            // The last attempt did not reach the wire.
-            if let readyAt = state.readyAt { state.metrics.queueTime += now - readyAt }
+            state.endQueueTime(at: now)
             state.hasEnded = true
             return (state.metrics, state.hasBegun, state.observers)
         }
@@ -142,8 +152,7 @@ final class Observation: Sendable {
             state.metrics.exchanges += 1
             state.sentBytes = 0
             if !isDownload { state.receivedBytes = 0 }
-            if let readyAt = state.readyAt { state.metrics.queueTime += now - readyAt }
-            state.readyAt = nil
+            state.endQueueTime(at: now)
             state.exchangeAt = now
             return state.sent
         }

@@ -189,20 +189,6 @@ struct DuplicateDecisionTests {
         }
     }
 
-    @Test("requests with their own loaders at .exchange share no exchange, because such a loader may add what tells users apart")
-    func ownLoaders() async throws {
-        let rig = Rig(), both = Tally()
-        rig.mock.on(.get, "/x") { request in
-            both.enter()
-            await both.wait(for: 2)
-            return .text(request.headers["X-User"] ?? "")
-        }
-        let callers = ["ann", "bob"].map { user in
-            rig.ness.get("x").add(loaders: [.modifyRequest { $0.headers["X-User"] = user }], at: .exchange).dataRequest()
-        }
-        for (user, caller) in zip(["ann", "bob"], callers) { #expect(try await caller.value.message.text == user) }
-    }
-
     @Test("a write that a completion takes over outdates the cache when it ends, not when its callers are excluded")
     func completionOfAWrite() async throws {
         let done = TestGate(), writes = Tally(), mayEnd = TestGate()

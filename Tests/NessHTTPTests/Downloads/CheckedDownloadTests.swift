@@ -297,7 +297,8 @@ import Testing
             try Data("old".utf8).write(to: rig.file)
             let promise = rig.ness.httpRequest(withUrl: "a").add(loaders: [loader], at: .exchange).downloadRequest(
                 forSavedLocation: rig.file)
-            _ = await promise.settled
+            let outcome = await promise.settled
+            #expect(throws: NessError.self) { try outcome.get() }
             #expect(rig.saved == Data("old".utf8))
         }
     }

@@ -69,7 +69,15 @@ import Testing
         try await rig.ness.waitForRequests(1, at: .hostQueue)
         clock.advance(by: .seconds(3))
         #expect(await promise.nessError()?.kind == .timedOut)
-        #expect(collector.log.entries.map(\.queueTime) == [.seconds(3)])
+        // Nor does the delay before a retry count.
+        let failing = ClosureLoader { request, _ in throw NessError(.offline, NessError.Context(request: request, reason: "none")) }
+        let retried = rig.ness.get("x").add(loaders: [failing], at: .authenticated).set(
+            retry: .decide { $0.number < 2 ? .retry(after: .seconds(10)) : .noRetry }
+        ).dataRequest()
+        await clock.waitUntil { $0.sleeps.contains(.seconds(10)) }
+        clock.advance(by: .seconds(10))
+        #expect(await retried.nessError()?.kind == .offline)
+        #expect(collector.log.entries.map(\.queueTime) == [.seconds(3), .zero])
     }
 
     @Test("the bytes of a download's request count as sent, but not for the progress of its file")

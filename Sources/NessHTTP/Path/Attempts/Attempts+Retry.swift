@@ -15,6 +15,7 @@ extension Pipeline {
             context.call.observation?.notify { $0.requestDidWarn(reason, about: failed.request) }
             return failure.adding(reason)
         }
+        context.call.observation?.attemptDidEnd()
         context.call.observation?.notify { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
         // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
         if delay > .zero { try await context.call.sleep(delay) }

@@ -250,7 +250,7 @@ final class CacheStep: Sendable {
         var urls = [request.url]
         if let response {
             let named = [HeaderName.location, HeaderName.contentLocation].flatMap { response.headers.values(for: $0) }
-            urls += [response.url] + named.compactMap { URL(string: $0, relativeTo: response.url)?.absoluteURL }
+            urls += [response.url] + named.compactMap { HTTPResponse.resolve($0, against: response.url) }
         }
         urls.removeAll { !$0.hasSameOrigin(as: request.url) }
         urls += response?.writtenURLs ?? []

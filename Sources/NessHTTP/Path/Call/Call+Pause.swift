@@ -15,6 +15,7 @@ extension Call {
         pause.deadlineTimer?.cancel()
         // The task may not have started the call yet. Observers must receive the start first.
         observation?.begin(request)
+        observation?.attemptDidEnd()
         observation?.notify { [request] in $0.requestDidPause(request) }
         switch pause.wait {
         case .flight(let member): member.leave(becauseOf: Paused())

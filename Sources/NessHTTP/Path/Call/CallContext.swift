@@ -62,12 +62,14 @@ struct CallContext: Sendable {
     /// the same, but the caller's validators, retry policy, closures and sink do not apply.
     func inSeparateCall(_ request: HTTPRequest, clock: PipelineClock) -> CallContext {
         var options = options
-        (options.validators, options.retryControl, options.listeners, options.sink, options.isAwaited) = ([], nil, nil, nil, false)
+        (options.validators, options.retryControl, options.parseError, options.listeners, options.sink) = ([], nil, nil, nil, nil)
+        // Otherwise the handler of duplicates would decide about a request that no caller made.
+        (options.duplicateIdentifier, options.isAwaited, options.overrides) = (nil, false, self.call.options.overrides)
         let call = Call(.success(request), options, clock: clock)
         var context = self
         context.box.change { fields in
             (fields.call, fields.request, fields.options) = (call, request, call.boxedOptions)
-            (fields.isLoaderMade, fields.requestID) = (false, request.id)
+            fields.isLoaderMade = false
         }
         return context
     }

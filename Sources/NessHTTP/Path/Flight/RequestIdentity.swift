@@ -53,8 +53,6 @@ final class RequestIdentity: Hashable, Sendable {
     init?(_ request: HTTPRequest, in context: CallContext, ignoring ignoredHeaders: Set<String>) {
         // A stream passes each piece of the body to its one reader, and keeps none for another.
         if context.options.kind == .stream || context.transport != nil { return nil }
-        // These run below the sharing, and may add what tells users apart.
-        if context.call.options.overrides?.loaders[.exchange].isEmpty == false { return nil }
         switch request.redirects {
         case .follow(let limit): redirects = .follow(limit: limit, allowsInsecure: request.allowsInsecureRedirects)
         case .stop: redirects = .stop
