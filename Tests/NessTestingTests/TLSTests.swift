@@ -37,6 +37,8 @@ import Testing
         #expect(first.pem.hasPrefix("-----BEGIN CERTIFICATE-----\n"))
         #expect(first.pem.hasSuffix("-----END CERTIFICATE-----\n"))
         #expect(first.pem != second.pem)
+        // Without an end, as far as a certificate can be.
+        #expect(throws: Never.self) { try first.certificate(until: .seconds(Int64.max)) }
     }
 
     @Test("a host that is neither a name nor an address is an error")

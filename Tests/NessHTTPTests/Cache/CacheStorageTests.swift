@@ -180,6 +180,20 @@ import Testing
         #expect(storage.records.isEmpty)
     }
 
+    @Test("while the responses of a user are removed, none is written, because it would keep other variants of its record")
+    func writeDuringARemoval() async throws {
+        let rig = rig()
+        faults.holding.withLock { $0 = ["remove"] }
+        let removal = Task { await rig.cache.removeAll(of: "ada") }
+        await faults.held.wait(for: 1)
+        _ = try await rig.get()
+        #expect(!faults.accesses.entries.contains("write"))
+        faults.go.open()
+        await removal.value
+        _ = try await rig.get()
+        #expect(storage.records.count == 1)
+    }
+
     @Test("a response that was invalidated during its fetch is not written") func invalidated() async throws {
         let rig = CacheRig(memoryLimit: 0, storage: storage), asked = TestGate(), go = TestGate()
         rig.mock.on(.get, "/x") { _ in

@@ -263,6 +263,12 @@ import Testing
         #expect(ContentDisposition.safe("ness-part") == "ness-part")
     }
 
+    @Test("a name of many scalars that form few characters is cut")
+    func longName() throws {
+        let name = try #require(ContentDisposition.safe(String(repeating: "\u{1F1E9}", count: 20_000)))
+        #expect((100...200).contains(name.utf8.count))
+    }
+
     @Test("a partial file that is replaced while its download runs gets no final name", arguments: ["file", "link", "hard link"])
     func replaced(how: String) async throws {
         try await withPartialFile { file, place in
