@@ -19,8 +19,7 @@ extension HTTPBody {
         var gzipped = self
         let codings = headers.values(for: HeaderName.contentEncoding) + ["gzip"]
         gzipped.headers[HeaderName.contentEncoding] = codings.joined(separator: ", ")
-        let start = CopyOnWriteBox(plainStart(upTo: 64 << 10))
-        gzipped.uncompressedStart = start
+        gzipped.uncompressedStart = CopyOnWriteBox(plainStart(upTo: 64 << 10))
         if let data {
             gzipped.segments = [.data(try GzipEncoder.encode(data))]
         } else {

@@ -63,8 +63,8 @@ public final class CacheFolder: CacheStorage {
             guard let record = file(key) else { return nil }
             // Another process may have written it since the folder was read. From now on it is removed with its URL.
             if index.withLock({ $0.use(key) }) == nil {
-                changes.async { [self] in
-                    if access(path(key), F_OK) == 0 { index.withLock { $0.insert(key, (), size: record.count) } }
+                changes.async { [self, size = record.count] in
+                    if access(path(key), F_OK) == 0 { index.withLock { $0.insert(key, (), size: size) } }
                 }
             }
             // The file's modification date keeps the order of use for later processes. A failure to set it only affects which file is

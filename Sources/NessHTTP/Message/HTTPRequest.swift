@@ -92,8 +92,8 @@ public struct HTTPRequest: Sendable {
         set { box.change { $0.options = newValue } }
     }
 
-    /// The decoder for JSON: the request's, or else the manager's; `nil` for a request that no manager made. A response finds it in its request, so a response of the
-    /// cache or of a loader cannot lack it.
+    /// The decoder for JSON: the request's, or else the manager's; `nil` for a request that no manager made. A response finds it in its
+    /// request, so a response of the cache or of a loader cannot lack it.
     var jsonDecoder: JSONDecoder? { fields.jsonDecoder }
 
     /// The demands on the connection, in a form that only the transport knows: see `tlsDemands`.

@@ -79,7 +79,7 @@ final class Observation: Sendable {
         notify { $0.requestWillSend(request) }
     }
 
-    /// The attempt has ended, or is paused. It may not have reached the wire.
+    /// Ends the queue time of an attempt that has ended or is paused, perhaps before it reached the wire.
     func attemptDidEnd() {
         let now = clock.elapsed()
         state.withLock { $0.endQueueTime(at: now) }

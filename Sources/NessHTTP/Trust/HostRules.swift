@@ -17,7 +17,7 @@ struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
         }
     }
 
-    /// Returns the value for the host of a request; `nil` if there is none.
+    /// Returns the value that applies to the host of a request; `nil` if no rule matches the host.
     /// - Parameters:
     ///   - request: The request.
     ///   - isNamed: True to leave out the value for all hosts.

@@ -9,8 +9,8 @@ import ReverseProxy
 
 /// Runs a proxy on loopback during a test.
 ///
-/// Suites that use it are serialized. All cases at once open 2,000 descriptors, and from 1,350 on Foundation's `Process` reads beyond the
-/// end of its list of them and may crash.
+/// The suites that call this function are serialized. If all cases ran concurrently, they would open 2,000 descriptors. With more than
+/// 1,350 open descriptors, Foundation's `Process` reads past the end of a buffer and may crash.
 func withProxy(
     to upstream: String, slowestBody: BodyRate? = BodyRate(), _ configure: (inout Ness.Configuration) -> Void = { _ in },
     _ body: @escaping @Sendable (_ port: Int) async throws -> Void

@@ -8,7 +8,7 @@ struct SecretValues {
     static let shortest = 6
     static let recognizedLength = 32
 
-    /// The values by their first 6 bytes. Of a list with `mostAlike` values, the bytes alone are recognized.
+    /// The values by their first 6 bytes. A list with `mostAlike` values matches by these bytes alone.
     private var values: [UInt64: [[UInt8]]] = [:]
     /// The most values with the same first bytes that are compared one by one, so that a server cannot make the comparison slow.
     private static let mostAlike = 32

@@ -75,7 +75,8 @@ extension CallContext {
     func shown(_ response: HTTPResponse, insteadOf sent: (theirs: HTTPRequest, mine: HTTPRequest)? = nil) -> HTTPResponse {
         if response.request.id == request.id { return response }
         var shown = response
-        // With a `duplicateIdentifier`, another URL, method or field may have been sent. The cache must not take the response for this one's.
+        // With a `duplicateIdentifier`, another URL, method or field may have been sent. The cache must not take that response for the
+        // response to this request.
         if let sent, response.request.isIdentical(to: sent.theirs), sent.mine.method == sent.theirs.method,
             sent.mine.url == sent.theirs.url, options.duplicateIdentifier == nil || sent.mine.headers == sent.theirs.headers
         {

@@ -253,7 +253,7 @@ struct CallState: Sendable {
     }
 
     /// The deadline passes.
-    /// - Returns: The effect; `nil` for a pause, which arrived after the timer had fired: the deadline waits for the resume.
+    /// - Returns: The effect. `nil` if the call was paused after the timer had fired: the deadline then waits for the resume.
     mutating func passDeadline() -> DeadlineEffect? {
         if isPaused { return nil }
         let abandon = change { $0.abandon.take() } ?? nil

@@ -2,8 +2,8 @@
 import CNessCurl
 import Foundation
 
-/// The handle of which the handles of transfers with the same demands are copies. It has the options that all exchanges of a transport share,
-/// and the demands, which libcurl compares before it uses a connection again.
+/// The handle that is copied for transfers with the same demands. It has the options that all exchanges of a transport share, and the
+/// demands, which libcurl compares before it uses a connection again.
 ///
 /// A handle that has served a transfer serves another one of the same shape: to make a copy takes an eighth of a GET's instructions.
 final class CurlTemplate {

@@ -181,7 +181,8 @@ final class ExchangeSession: Sendable {
     func waitsForNetwork(_ task: any SessionTask) { exchange(for: task)?.waitForNetwork() }
     #endif
 
-    /// Rejects a redirect. On Apple platforms a task ends only after a call of `refuse`. On Linux, do not call it for a canceled task.
+    /// Rejects a redirect. On Apple platforms, the task does not end until `refuse` is called. On Linux, `refuse` must not be called once the
+    /// task has been canceled.
     func redirected(_ response: HTTPURLResponse, by task: any SessionTask, refuse: @escaping @Sendable () -> Void) {
         guard let exchange = checkedExchange(for: task) else { return source.system == .apple ? refuse() : () }
         exchange.redirected(response)
