@@ -18,9 +18,10 @@ public struct Measured: Codable, Sendable {
     /// The figure of each round.
     public let rounds: [Double]
 
-    /// Makes a record.
+    /// Makes a record. The environment variable NESS_VARIANT, such as "newest libcurl", follows the question.
     public init(_ question: String, _ unit: String, _ better: Better, _ contender: String, _ rounds: [Double]) {
-        (self.question, self.unit, self.better, self.contender, self.rounds) = (question, unit, better, contender, rounds)
+        self.question = [question, ProcessInfo.processInfo.environment["NESS_VARIANT"]].compactMap(\.self).joined(separator: ", ")
+        (self.unit, self.better, self.contender, self.rounds) = (unit, better, contender, rounds)
     }
 
     /// The median of the rounds.

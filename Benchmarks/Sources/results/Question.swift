@@ -18,6 +18,8 @@ struct Question {
 
     var title: String { reference.question }
     var unit: String { reference.unit }
+    /// Why other libraries are faster. A variant of a question has the question's reason.
+    var reason: String { (reasons[title] ?? reasons.first { title.hasPrefix($0.key + ", ") }?.value) ?? notExplained }
     /// The title of the chart.
     var heading: String { "\(title), \(unit) (\(reference.better) is better)" }
     /// The name of the chart's file.
@@ -55,11 +57,11 @@ struct Question {
 func listSlower(_ questions: [Question]) -> String {
     let slower = questions.filter { $0.ahead != nil }
     let causes = slower.reduce(into: [String]()) { causes, question in
-        let reason = reasons[question.title] ?? notExplained
+        let reason = question.reason
         if !causes.contains(reason) { causes.append(reason) }
     }
     return causes.map { reason in
-        let own = slower.filter { (reasons[$0.title] ?? notExplained) == reason }
+        let own = slower.filter { ($0.reason) == reason }
         return own.compactMap(\.ahead).joined(separator: "\n") + "\n\n  " + reason.replacing("\n", with: "\n  ") + "\n"
     }.joined(separator: "\n")
 }
