@@ -46,7 +46,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     private let clock: PipelineClock?
     private let apply: @Sendable (Credential) -> HTTPHeaders
     private let identify: @Sendable (Credential) -> String?
-    private let isStale: (@Sendable (Credential) -> Bool)?
+    private let isStale: @Sendable (Credential) -> Bool
     private let refresh: @Sendable (Credential, Occasion) async throws -> Credential
 
     /// The occasion of a refresh.
@@ -71,29 +71,25 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
     ///   - refresh: Gets a new credential, given the rejected one and the response that rejected it. Runs off the main thread. Two
     ///     refreshes never run at the same time, unless the closure continues after its cancellation.
-    public init(
+    public convenience init(
         credential: Credential, userIdentifier: @escaping @Sendable (Credential) -> String? = { _ in nil },
         refreshesOnForbidden: Bool = false, timeout: Duration? = .seconds(300),
         clock: (any Clock<Duration>)? = nil, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         refresh: @escaping @Sendable (_ stale: Credential, _ response: HTTPResponse) async throws -> Credential
     ) {
-        state = Lock(State(credential: credential))
-        self.refreshesOnForbidden = refreshesOnForbidden
-        self.timeout = timeout
-        self.clock = clock.map { PipelineClock($0) }
-        self.apply = apply
-        identify = userIdentifier
-        isStale = nil
-        // Without `isStale` every refresh has a response.
-        self.refresh = { stale, occasion in
+        self.init(
+            credential: credential, userIdentifier: userIdentifier, isStale: { _ in false }, refreshesOnForbidden: refreshesOnForbidden,
+            timeout: timeout, clock: clock, apply: apply
+        ) { stale, occasion in
+            // No credential is stale, so every refresh has a response.
             try await refresh(stale, occasion.response ?? HTTPResponse(statusCode: 401, request: occasion.request))
         }
     }
 
     /// Makes an authentication whose refresh gets the manager: see the public initializer with `renew`, beside `Ness`.
     init(
-        credential: Credential, userIdentifier: @escaping @Sendable (Credential) -> String?, isStale: (@Sendable (Credential) -> Bool)?,
-        refreshesOnForbidden: Bool, timeout: Duration?, clock: (any Clock<Duration>)?,
+        credential: Credential, userIdentifier: @escaping @Sendable (Credential) -> String?,
+        isStale: @escaping @Sendable (Credential) -> Bool, refreshesOnForbidden: Bool, timeout: Duration?, clock: (any Clock<Duration>)?,
         apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         renew: @escaping @Sendable (Credential, Occasion) async throws -> Credential
     ) {
@@ -138,7 +134,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         let circumstances = AuthenticationCircumstances.current
         var current = state.withLock { $0 }
         var hasWaited = circumstances?.isRenewed == true
-        while let isStale, !(hasWaited && current.isRefreshed), isStale(current.credential) {
+        while !(hasWaited && current.isRefreshed), isStale(current.credential) {
             let occasion = Occasion(request: request, response: nil, manager: circumstances?.manager())
             do {
                 try await waitForCredential(newerThan: current.generation, occasion, circumstances)
@@ -210,7 +206,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         _ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion,
         _ circumstances: AuthenticationCircumstances?
     ) {
-        let clock = clock ?? circumstances?.clock ?? PipelineClock(ContinuousClock())
+        let clock = clock ?? circumstances?.clock ?? .realTime
         running.start(registeredBy: circumstances?.register) { [self] in
             let stopTimer = timeout.map { timeout in
                 clock.startTimer(after: timeout) { running.end(with: .failure(RunningRefresh.TimedOut())) }
