@@ -135,9 +135,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         var current = state.withLock { $0 }
         var hasWaited = circumstances?.isRenewed == true
         while !(hasWaited && current.isRefreshed), isStale(current.credential) {
-            let occasion = Occasion(request: request, response: nil, manager: circumstances?.manager())
             do {
-                try await waitForCredential(newerThan: current.generation, occasion, circumstances)
+                try await waitForCredential(newerThan: current.generation, for: request)
             } catch {
                 circumstances?.makeFinal()
                 throw error
@@ -159,16 +158,14 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   the wait could never end, because the refresh of another authentication waits for this one and makes this request.
     public func renew(after response: HTTPResponse) async throws -> Bool {
         guard let generation = response.request[CredentialGeneration.self], !RunningRefresh.surrounds(self) else { return false }
-        let circumstances = AuthenticationCircumstances.current
-        let occasion = Occasion(request: response.request, response: response, manager: circumstances?.manager())
-        try await waitForCredential(newerThan: generation, occasion, circumstances)
+        try await waitForCredential(newerThan: generation, for: response.request, after: response)
         return true
     }
 
     /// Waits for a credential of a later generation. Starts a refresh, unless one runs.
-    private func waitForCredential(
-        newerThan generation: Int, _ occasion: Occasion, _ circumstances: AuthenticationCircumstances?
-    ) async throws {
+    private func waitForCredential(newerThan generation: Int, for request: HTTPRequest, after response: HTTPResponse? = nil) async throws {
+        let circumstances = AuthenticationCircumstances.current
+        let occasion = Occasion(request: request, response: response, manager: circumstances?.manager())
         while true {
             // A request that was dropped must not start a refresh, even if a loader has ignored the drop. Nor may one from before a reset:
             // the manager would end its refresh again and again.
@@ -187,8 +184,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             do {
                 if try await refresh.wait(countedBy: circumstances?.waiting) { return }
                 let reason = "the refresh of the credential waits for this request"
-                let context = NessError.Context(request: occasion.request, response: occasion.response, reason: reason)
-                throw occasion.response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
+                let context = NessError.Context(request: request, response: response, reason: reason)
+                throw response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
             } catch is RunningRefresh.Abandoned {
                 // All waiters of the refresh were dropped just before this one joined, a new credential was set, or another manager was
                 // reset.
@@ -196,7 +193,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             } catch is RunningRefresh.TimedOut {
                 throw NessError.timedOut(
                     NessError.Context(
-                        request: occasion.request, response: occasion.response,
+                        request: request, response: response,
                         reason: "the refresh of the credential took longer than \((timeout ?? .zero).seconds) s"))
             }
         }

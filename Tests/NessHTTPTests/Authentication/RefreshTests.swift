@@ -102,17 +102,6 @@ struct RefreshTests {
         #expect(refreshes.total == 2)
     }
 
-    @Test("the retry control never sees a 401 that authentication handles")
-    func theRetryControlIsNotAsked() async throws {
-        let control = AskedControl(Eager())
-        let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
-        rig.mock.on(.get, "/x", replies: [.status(401)])
-        let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
-        #expect(await promise.nessError()?.kind == .validation)
-        #expect(control.asked.entries.isEmpty)
-        #expect(rig.mock.requests.count == 2)
-    }
-
     @Test(
         "a 403 is handled once if the authentication supports it, even after a 401; a 401 after it is final",
         arguments: [
@@ -137,7 +126,7 @@ struct RefreshTests {
         #expect(refreshes.total == renewals)
     }
 
-    @Test("a 401 is handled once per request, even with other failures between two of them")
+    @Test("a 401 is handled once per request, even with other failures between two of them, and no retry control decides about it")
     func onceForAllAttempts() async throws {
         let refreshes = Tally(), control = AskedControl(Eager())
         let rig = Rig {

@@ -107,15 +107,18 @@ import Testing
         }
     }
 
-    @Test("a cache finds and removes what another cache has written into its folder since it started") func shared() async throws {
+    @Test("a cache finds and removes what another cache has written into its folder since it started, by URL or with all")
+    func shared() async throws {
         try await withFolder { folder in
             let accesses = Accesses()
             let first = await rig(folder, accesses, control: "max-age=60"), second = await rig(folder, accesses, control: "max-age=60")
-            _ = try await second.get("x")
+            for path in ["x", "y"] { _ = try await second.get(path) }
             #expect(try await first.get("x").source == .cache)
+            _ = try await first.ness.post("x").response()
+            #expect(folder.entries.count == 1)
             await first.cache.removeAll()
             #expect(folder.entries.isEmpty)
-            #expect(try await second.get("x").source == .network)
+            #expect(try await second.get("y").source == .network)
         }
     }
 

@@ -125,18 +125,4 @@ import Testing
             #expect(try files(folder).isEmpty)
         }
     }
-
-    @Test("a record that another process wrote, and this one has read, is removed with its URL")
-    func readRecord() async throws {
-        try await withFolder { folder in
-            let mine = CacheFolder(folder, limit: 1 << 20)
-            // Reads the folder before the other one writes.
-            _ = await mine.size()
-            let key = CacheStorageKey(url: String(repeating: "a", count: 64))
-            try await CacheFolder(folder, limit: 1 << 20).write(Data("record".utf8), for: key, expiresAfter: .seconds(60))
-            #expect(try await mine.read(key) == Data("record".utf8))
-            try await mine.removeAll(ofURL: key.url)
-            #expect(try await mine.read(key) == nil)
-        }
-    }
 }

@@ -110,16 +110,4 @@ struct RetryBackoffTests {
         #expect(try await rig.ness.get("x").dataRequest(with: Self.longest()).value.message.statusCode == (sleeps == nil ? 429 : 200))
         #expect(rig.clock.sleeps == (sleeps ?? []).map { .seconds($0) })
     }
-
-    @Test("Retry-After as a date is the delay") func retryAfterAsADate() async throws {
-        let rig = Rig()
-        let date = HTTPDate.string(Date(timeIntervalSinceNow: 3_600)), past = HTTPDate.string(Date(timeIntervalSinceNow: -3_600))
-        rig.mock.on(
-            .get, "/x",
-            replies: [.status(503, headers: ["Retry-After": date]), .status(503, headers: ["Retry-After": past]), .status(200)])
-        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: Self.longest(maxDelay: .seconds(7_200))).value
-        #expect(rig.clock.sleeps.count == 1)
-        #expect(rig.clock.sleeps.allSatisfy { (.seconds(3_400)...Duration.seconds(3_600)).contains($0) })
-        #expect(rig.mock.requests.count == 3)
-    }
 }
