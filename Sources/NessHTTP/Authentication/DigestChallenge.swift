@@ -1,3 +1,5 @@
+import Foundation
+
 /// A server's challenge for Digest authentication (RFC 7616, 3.3).
 package struct DigestChallenge: Sendable, Hashable {
     /// The digest algorithms, by the names that the RFC gives them.
@@ -64,6 +66,41 @@ package struct DigestChallenge: Sendable, Hashable {
         algorithm = parameters["algorithm"] == nil ? nil : known
         isStale = parameters["stale"]?.lowercased() == "true"
         hashesUser = parameters["userhash"]?.lowercased() == "true"
+    }
+
+    /// Makes the value of the `Authorization` field (RFC 7616, 3.4).
+    /// - Parameters:
+    ///   - user: The user's name.
+    ///   - password: The password.
+    ///   - method: The request's method.
+    ///   - target: Path and query, as they are sent.
+    ///   - count: The number of requests that have used the nonce, this one included.
+    ///   - clientNonce: The client's nonce, one for each nonce of the server.
+    func answer(user: String, password: String, method: String, target: String, count: Int, clientNonce: String) -> String {
+        let digest = (algorithm ?? .md5).digest(of:)
+        // RFC 7616, 4: the text is hashed in normalization form C.
+        let user = user.precomposedStringWithCanonicalMapping
+        var secret = digest("\(user):\(realm):\(password.precomposedStringWithCanonicalMapping)")
+        if algorithm?.isSession == true { secret = digest("\(secret):\(nonce):\(clientNonce)") }
+        let counted = String(format: "%08lx", count)
+        let response = digest("\(secret):\(nonce):\(counted):\(clientNonce):auth:\(digest("\(method):\(target)"))")
+
+        var fields = [hashesUser ? "username=\"\(digest("\(user):\(realm)"))\"" : Self.name(user)]
+        fields += ["realm=\"\(realm)\"", "uri=\"\(target)\""]
+        if let algorithm { fields.append("algorithm=\(algorithm.rawValue)") }
+        fields += ["nonce=\"\(nonce)\"", "nc=\(counted)", "cnonce=\"\(clientNonce)\"", "qop=auth", "response=\"\(response)\""]
+        if let opaque { fields.append("opaque=\"\(opaque)\"") }
+        if hashesUser { fields.append("userhash=true") }
+        return "Digest " + fields.joined(separator: ", ")
+    }
+
+    /// The user's name, in the form of RFC 8187 if it is not ASCII (RFC 7616, 3.4.4).
+    private static func name(_ user: String) -> String {
+        if user.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) {
+            let escaped = user.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined()
+            return "username=\"\(escaped)\""
+        }
+        return "username*=UTF-8''\(PercentEncoding.encode(user))"
     }
 }
 

@@ -46,7 +46,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     private let clock: PipelineClock?
     private let apply: @Sendable (Credential) -> HTTPHeaders
     private let identify: @Sendable (Credential) -> String?
-    private let isStale: (@Sendable (Credential) -> Bool)?
+    private let isStale: @Sendable (Credential) -> Bool
     private let refresh: @Sendable (Credential, Occasion) async throws -> Credential
 
     /// The occasion of a refresh.
@@ -71,29 +71,25 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
     ///   - refresh: Gets a new credential, given the rejected one and the response that rejected it. Runs off the main thread. Two
     ///     refreshes never run at the same time, unless the closure continues after its cancellation.
-    public init(
+    public convenience init(
         credential: Credential, userIdentifier: @escaping @Sendable (Credential) -> String? = { _ in nil },
         refreshesOnForbidden: Bool = false, timeout: Duration? = .seconds(300),
         clock: (any Clock<Duration>)? = nil, apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         refresh: @escaping @Sendable (_ stale: Credential, _ response: HTTPResponse) async throws -> Credential
     ) {
-        state = Lock(State(credential: credential))
-        self.refreshesOnForbidden = refreshesOnForbidden
-        self.timeout = timeout
-        self.clock = clock.map { PipelineClock($0) }
-        self.apply = apply
-        identify = userIdentifier
-        isStale = nil
-        // Without `isStale` every refresh has a response.
-        self.refresh = { stale, occasion in
+        self.init(
+            credential: credential, userIdentifier: userIdentifier, isStale: { _ in false }, refreshesOnForbidden: refreshesOnForbidden,
+            timeout: timeout, clock: clock, apply: apply
+        ) { stale, occasion in
+            // No credential is stale, so every refresh has a response.
             try await refresh(stale, occasion.response ?? HTTPResponse(statusCode: 401, request: occasion.request))
         }
     }
 
     /// Makes an authentication whose refresh gets the manager: see the public initializer with `renew`, beside `Ness`.
     init(
-        credential: Credential, userIdentifier: @escaping @Sendable (Credential) -> String?, isStale: (@Sendable (Credential) -> Bool)?,
-        refreshesOnForbidden: Bool, timeout: Duration?, clock: (any Clock<Duration>)?,
+        credential: Credential, userIdentifier: @escaping @Sendable (Credential) -> String?,
+        isStale: @escaping @Sendable (Credential) -> Bool, refreshesOnForbidden: Bool, timeout: Duration?, clock: (any Clock<Duration>)?,
         apply: @escaping @Sendable (Credential) -> HTTPHeaders,
         renew: @escaping @Sendable (Credential, Occasion) async throws -> Credential
     ) {
@@ -138,10 +134,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         let circumstances = AuthenticationCircumstances.current
         var current = state.withLock { $0 }
         var hasWaited = circumstances?.isRenewed == true
-        while let isStale, !(hasWaited && current.isRefreshed), isStale(current.credential) {
-            let occasion = Occasion(request: request, response: nil, manager: circumstances?.manager())
+        while !(hasWaited && current.isRefreshed), isStale(current.credential) {
             do {
-                try await waitForCredential(newerThan: current.generation, occasion, circumstances)
+                try await waitForCredential(newerThan: current.generation, for: request)
             } catch {
                 circumstances?.makeFinal()
                 throw error
@@ -163,16 +158,14 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///   the wait could never end, because the refresh of another authentication waits for this one and makes this request.
     public func renew(after response: HTTPResponse) async throws -> Bool {
         guard let generation = response.request[CredentialGeneration.self], !RunningRefresh.surrounds(self) else { return false }
-        let circumstances = AuthenticationCircumstances.current
-        let occasion = Occasion(request: response.request, response: response, manager: circumstances?.manager())
-        try await waitForCredential(newerThan: generation, occasion, circumstances)
+        try await waitForCredential(newerThan: generation, for: response.request, after: response)
         return true
     }
 
     /// Waits for a credential of a later generation. Starts a refresh, unless one runs.
-    private func waitForCredential(
-        newerThan generation: Int, _ occasion: Occasion, _ circumstances: AuthenticationCircumstances?
-    ) async throws {
+    private func waitForCredential(newerThan generation: Int, for request: HTTPRequest, after response: HTTPResponse? = nil) async throws {
+        let circumstances = AuthenticationCircumstances.current
+        let occasion = Occasion(request: request, response: response, manager: circumstances?.manager())
         while true {
             // A request that was dropped must not start a refresh, even if a loader has ignored the drop. Nor may one from before a reset:
             // the manager would end its refresh again and again.
@@ -191,8 +184,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             do {
                 if try await refresh.wait(countedBy: circumstances?.waiting) { return }
                 let reason = "the refresh of the credential waits for this request"
-                let context = NessError.Context(request: occasion.request, response: occasion.response, reason: reason)
-                throw occasion.response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
+                let context = NessError.Context(request: request, response: response, reason: reason)
+                throw response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
             } catch is RunningRefresh.Abandoned {
                 // All waiters of the refresh were dropped just before this one joined, a new credential was set, or another manager was
                 // reset.
@@ -200,7 +193,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             } catch is RunningRefresh.TimedOut {
                 throw NessError.timedOut(
                     NessError.Context(
-                        request: occasion.request, response: occasion.response,
+                        request: request, response: response,
                         reason: "the refresh of the credential took longer than \((timeout ?? .zero).seconds) s"))
             }
         }
@@ -210,7 +203,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         _ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion,
         _ circumstances: AuthenticationCircumstances?
     ) {
-        let clock = clock ?? circumstances?.clock ?? PipelineClock(ContinuousClock())
+        let clock = clock ?? circumstances?.clock ?? .realTime
         running.start(registeredBy: circumstances?.register) { [self] in
             let stopTimer = timeout.map { timeout in
                 clock.startTimer(after: timeout) { running.end(with: .failure(RunningRefresh.TimedOut())) }

@@ -31,6 +31,8 @@ final class RunningRefresh: ScopeMember {
         var unregister: (@Sendable () -> Void)?
         /// The refreshes that the requests of this refresh wait for.
         var awaited: [RunningRefresh] = []
+
+        var outcome: Result<Void, any Error>? { if case .ended(let outcome) = phase { outcome } else { nil } }
     }
 
     private let authentication: ObjectIdentifier
@@ -39,12 +41,7 @@ final class RunningRefresh: ScopeMember {
     init(of authentication: AnyObject) { self.authentication = ObjectIdentifier(authentication) }
 
     /// True until the refresh has ended.
-    var isLive: Bool {
-        state.withLock { state in
-            if case .ended = state.phase { return false }
-            return true
-        }
-    }
+    var isLive: Bool { state.withLock { $0.outcome == nil } }
 
     /// The number of requests that wait for the refresh.
     var waiterCount: Int { state.withLock { $0.waiters.count } }
@@ -67,9 +64,8 @@ final class RunningRefresh: ScopeMember {
         if let register {
             guard let unregister = register(self) else { return end(with: .failure(Abandoned())) }
             let hasEnded = state.withLock { state in
-                if case .ended = state.phase { return true }
-                state.unregister = unregister
-                return false
+                if state.outcome == nil { state.unregister = unregister }
+                return state.outcome != nil
             }
             if hasEnded { return unregister() }
         }
@@ -101,8 +97,7 @@ final class RunningRefresh: ScopeMember {
 
     private func end(with outcome: Result<Void, any Error>, if condition: (State) -> Bool) {
         let (waiters, task, unregister): ([Waiter], Task<Void, Never>?, (@Sendable () -> Void)?) = state.withLock { state in
-            if case .ended = state.phase { return ([], nil, nil) }
-            guard condition(state) else { return ([], nil, nil) }
+            guard state.outcome == nil, condition(state) else { return ([], nil, nil) }
             state.phase = .ended(outcome)
             defer { (state.task, state.unregister) = (nil, nil) }
             return (state.waiters.takeAll(), state.task, state.unregister)
@@ -145,7 +140,7 @@ final class RunningRefresh: ScopeMember {
 
     private func join() -> Waiter {
         let (waiter, outcome): (Waiter, Result<Void, any Error>?) = state.withLock { state in
-            if case .ended(let outcome) = state.phase { return (Waiter(), outcome) }
+            if let outcome = state.outcome { return (Waiter(), outcome) }
             return (state.waiters.join { id in Waiter { [self] in leave(id) } }, nil)
         }
         if let outcome { waiter.resume(outcome) }

@@ -2,16 +2,8 @@ import Foundation
 
 /// The directives of `Cache-Control` (RFC 9111, 5.2).
 package struct CacheControl: Sendable {
-    /// The argument of a directive, merged if the directive occurs several times.
-    private struct Argument: Sendable {
-        /// True if the directive occurs without an argument.
-        var isMissing = false
-        /// The shortest time among the arguments. An invalid argument counts as zero, so that the response is validated before use (RFC
-        /// 9111, 4.2.1).
-        var least: TimeInterval?
-    }
-
-    private var arguments: [String: Argument] = [:]
+    /// The arguments of each directive, which may occur several times. `nil` stands for no argument.
+    private var arguments: [String: [String?]] = [:]
 
     /// Reads the directives of a response.
     package init(_ headers: HTTPHeaders) {
@@ -22,7 +14,7 @@ package struct CacheControl: Sendable {
     package init(ofRequest headers: HTTPHeaders) {
         self.init(headers)
         guard !headers.contains(HeaderName.cacheControl), let pragma = headers[HeaderName.pragma] else { return }
-        if pragma.lowercased().contains("no-cache") { arguments["no-cache"] = Argument(isMissing: true) }
+        if pragma.lowercased().contains("no-cache") { arguments["no-cache"] = [nil] }
     }
 
     /// Checks whether a directive is present, with or without an argument.
@@ -33,7 +25,8 @@ package struct CacheControl: Sendable {
     ///   - name: The directive, in lower case.
     ///   - missing: The time of a directive without an argument.
     package func seconds(_ name: String, missing: TimeInterval = 0) -> TimeInterval? {
-        arguments[name].map { min($0.isMissing ? missing : .infinity, $0.least ?? .infinity) }
+        // An invalid argument counts as zero, so that the response is validated before use (RFC 9111, 4.2.1).
+        arguments[name]?.map { argument in argument.map { Self.seconds($0) ?? 0 } ?? missing }.min()
     }
 
     /// Reads a number of seconds (RFC 9111, 1.2.2), limited to 68 years. `nil` if the text is not a number.
@@ -46,17 +39,11 @@ package struct CacheControl: Sendable {
         while !reader.isAtEnd {
             let name = reader.word { $0 == HeaderFieldValue.comma || $0 == HeaderFieldValue.equals }
             let hasArgument = reader.take(HeaderFieldValue.equals)
-            add(name.lowercased(), hasArgument ? reader.value { $0 == HeaderFieldValue.comma } : nil)
+            let argument = hasArgument ? reader.value { $0 == HeaderFieldValue.comma } : nil
+            if !name.isEmpty { arguments[name.lowercased(), default: []].append(argument) }
             // The text between an argument and the next comma belongs to no directive.
             reader.skip { $0 != HeaderFieldValue.comma }
             reader.take(HeaderFieldValue.comma)
         }
-    }
-
-    private mutating func add(_ name: String, _ argument: String?) {
-        guard !name.isEmpty else { return }
-        guard let argument else { return arguments[name, default: Argument()].isMissing = true }
-        let least = arguments[name]?.least ?? .infinity
-        arguments[name, default: Argument()].least = min(least, Self.seconds(argument) ?? 0)
     }
 }

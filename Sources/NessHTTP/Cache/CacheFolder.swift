@@ -155,7 +155,9 @@ public final class CacheFolder: CacheStorage {
             let path = "\(folder)/\(file)"
             // A process left this file behind when it ended during a write.
             if file.endsExactly(with: Self.temporarySuffix) { unlink(path) }
-            guard let key = Self.key(ofFile: file), let (size, used) = Self.status(path) else { continue }
+            guard file.endsExactly(with: Self.suffix), let name = String(file.utf8.dropLast(Self.suffix.utf8.count)),
+                let key = CacheStorageKey(rawValue: name), let (size, used) = Self.status(path)
+            else { continue }
             found.append((key, size, used))
         }
         var entries = CacheEntries<CacheStorageKey, Void>()
@@ -177,10 +179,5 @@ public final class CacheFolder: CacheStorage {
         #endif
         // The sum of the sizes must not overflow: another program may have made large sparse files.
         return (Int(min(status.st_size, 1 << 48)), Double(used.tv_sec) + Double(used.tv_nsec) / 1e9)
-    }
-
-    private static func key(ofFile file: String) -> CacheStorageKey? {
-        guard file.endsExactly(with: suffix) else { return nil }
-        return CacheStorageKey(rawValue: String(decoding: file.utf8.dropLast(suffix.utf8.count), as: UTF8.self))
     }
 }

@@ -9,28 +9,18 @@ struct CacheKey: Sendable, Hashable {
     let user: ExactText
     /// The secret header fields for which no name stands, and the route to the server. Empty without any.
     let credential: ExactText
+}
 
-    init(url: ExactText, user: ExactText, credential: ExactText) {
-        (self.url, self.user, self.credential) = (url, user, credential)
-    }
-
-    /// Makes the key of a request that already carries its credentials.
+extension CacheKey {
+    /// Makes the key of a request.
     /// - Parameters:
     ///   - request: The request.
+    ///   - user: The user whose credential could not be added to the request; `nil` if the request carries its credentials.
     ///   - route: The way on which the wire reaches the server: see `Wire.route(of:)`.
-    init(_ request: HTTPRequest, over route: String) {
-        let user = request.authenticatedUser
-        self.init(request, of: user?.name ?? "", replacing: user?.fields ?? [], over: route)
-    }
-
-    /// Makes the key that a request of a user would have, although no credential could be added to it.
-    init(_ request: HTTPRequest, of user: String, over route: String) {
-        self.init(request, of: user, replacing: [], over: route)
-    }
-
-    private init(_ request: HTTPRequest, of user: String, replacing replaced: [HTTPHeaders.Field], over route: String) {
+    init(_ request: HTTPRequest, of user: String? = nil, over route: String) {
+        let sender = request.authenticatedUser, replaced = sender?.fields ?? []
         url = ExactText(request.normalizedURL)
-        self.user = ExactText(user)
+        self.user = ExactText(user ?? sender?.name ?? "")
         var credential = route
         for field in request.headers where request.secrets.containsHeader(field.name) && !replaced.contains(field) {
             // With its length, so that no value can look like two fields.

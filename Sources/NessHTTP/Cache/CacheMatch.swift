@@ -4,17 +4,17 @@ struct CacheMatch: Sendable {
     let response: CachedResponse?
     /// The newest responses of other variants. If no response matches the request, the request names these to the server.
     let others: [CachedResponse]
+}
 
+extension CacheMatch {
     /// Chooses among the responses with one key, newest first.
     init(among responses: [CachedResponse], for request: HTTPRequest) {
-        response = responses.first { $0.matches(request) }
-        others = response == nil ? responses.filter { $0.entityTag != nil } : []
+        let response = responses.first { $0.matches(request) }
+        self.init(response: response, others: response == nil ? responses.filter { $0.entityTag != nil } : [])
     }
 
     /// Makes a match with one response.
     init(_ response: CachedResponse) { self.init(response: response, others: []) }
-
-    private init(response: CachedResponse?, others: [CachedResponse]) { (self.response, self.others) = (response, others) }
 
     /// Returns the match for an attempt. A retry must not get a stored failure, such as the one that caused it.
     func usable(in attempt: Int) -> CacheMatch {

@@ -39,8 +39,8 @@ struct CachedResponse: Sendable {
     ///   - validatesJSON: True if JSON that has a validator but no lifetime may be stored.
     ///   - checksum: The checksum of the body, if it is known.
     init?(
-        _ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, validatingJSON validatesJSON: Bool = false,
-        checksum: Data? = nil
+        _ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, validatingJSON validatesJSON: Bool,
+        checksum: Data?
     ) {
         guard response.isStorable(for: request, validatingJSON: validatesJSON), let variant = request.cacheVariant(by: response.headers)
         else { return nil }
@@ -54,8 +54,7 @@ struct CachedResponse: Sendable {
         self.init(
             statusCode: response.statusCode, headers: headers, body: response.body, received: received,
             initialAge: max(apparentAge, age + delay), variant: variant, checksum: checksum)
-        let mayBeAskedAbout = hasValidator || tolerance("stale-while-revalidate") > 0 || tolerance("stale-if-error") > 0
-        guard lifetime > 0 || (response.isKept && mayBeAskedAbout) else { return nil }
+        guard lifetime > 0 || (response.isKept && (hasValidator || longestTolerance > 0)) else { return nil }
     }
 
     // MARK: freshness
@@ -103,8 +102,7 @@ struct CachedResponse: Sendable {
     /// The time for which a storage should keep the response, in seconds. A week longer than the lifetime: the server may still confirm the
     /// response with a 304, and a request's `max-stale` may still allow it.
     func usefulTime(at now: Date) -> TimeInterval {
-        let tolerance = max(tolerance("stale-while-revalidate"), tolerance("stale-if-error"))
-        return max(0, lifetime + tolerance - age(at: now)) + 604_800
+        max(0, lifetime + longestTolerance - age(at: now)) + 604_800
     }
 
     /// Checks whether the record of an older response may stay for this one, which a 304 confirmed: if only its time differs, and no use
@@ -115,14 +113,15 @@ struct CachedResponse: Sendable {
             headers.remove([HeaderName.age, HeaderName.date])
             return headers
         }
-        let isTolerated = tolerance("stale-while-revalidate") > 0 || tolerance("stale-if-error") > 0
-        let isTimeless = lifetime == 0 && older.lifetime == 0 && !isTolerated
+        let isTimeless = lifetime == 0 && older.lifetime == 0 && longestTolerance == 0
         return older.checksum != nil && isTimeless && variant == older.variant && lasting(headers) == lasting(older.headers)
     }
 
     private var mayBeStale: Bool { !control.has("must-revalidate") && !control.has("no-cache") }
 
     private func tolerance(_ name: String) -> TimeInterval { control.seconds(name) ?? 0 }
+
+    private var longestTolerance: TimeInterval { max(tolerance("stale-while-revalidate"), tolerance("stale-if-error")) }
 
     private static func lifetime(_ headers: HTTPHeaders, _ control: CacheControl, received: Date) -> TimeInterval {
         if let seconds = control.seconds("max-age") { return seconds }

@@ -21,9 +21,8 @@ final class GuardedStorage: Sendable {
 
     private struct State: Sendable {
         var nextID = 0
-        var running: Set<Int> = []
-        /// The running operations that no caller waits for any longer.
-        var late: Set<Int> = []
+        /// The running operations. True for those that take longer than the timeout.
+        var isLate: [Int: Bool] = [:]
         var owed: [Int: Removal] = [:]
         /// The number of running or waiting writes of each URL.
         var writes: [String: Int] = [:]
@@ -157,7 +156,7 @@ final class GuardedStorage: Sendable {
 
     // MARK: time
 
-    private var isLate: Bool { state.withLock { !$0.late.isEmpty } }
+    private var isLate: Bool { state.withLock { $0.isLate.values.contains(true) } }
 
     /// Runs a change. If it cannot run or fails, a removal is owed instead.
     private func change(orElse removal: Removal, _ clock: PipelineClock, _ body: @escaping @Sendable () async throws -> Void) async {
@@ -178,22 +177,18 @@ final class GuardedStorage: Sendable {
         let waiter = ValueWaiter<Value?>(leave: untilCancelled ? ignored : nil)
         let id = state.withLock { state in
             let id = state.newID()
-            state.running.insert(id)
+            state.isLate[id] = false
             return id
         }
         let stopTimer = clock.startTimer(after: timeout) { [self] in
-            state.withLock { state in
-                if state.running.contains(id) { state.late.insert(id) }
-            }
+            // Unless the operation has just ended.
+            state.withLock { $0.isLate[id]? = true }
             waiter.resume(.success(nil))
         }
         Task { [self] in
             let value = try? await body()
             stopTimer()
-            state.withLock { state in
-                state.running.remove(id)
-                state.late.remove(id)
-            }
+            state.withLock { $0.isLate[id] = nil }
             waiter.resume(.success(value))
         }
         return (try? await waiter.wait()) ?? nil

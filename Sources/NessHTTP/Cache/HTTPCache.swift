@@ -68,8 +68,6 @@ public final class HTTPCache: Sendable {
     /// The running flights of each manager that uses the cache.
     private let sharers = Lock<[Sharer]>([])
     private let storage: GuardedStorage?
-    /// The clock of removals that no manager asks for.
-    private let ownClock = PipelineClock(ContinuousClock())
     /// True if JSON that has a validator but no lifetime is stored.
     let validatesJSON: Bool
     let wallClock: @Sendable () -> Date
@@ -111,7 +109,7 @@ public final class HTTPCache: Sendable {
 
     /// Removes every response, in memory and in the storage. Responses that are being fetched at that time are not stored. Waits for the
     /// storage at most for the timeout. If the storage fails, the cache reads nothing from it until the removal has succeeded.
-    public func removeAll() async { await removeAll(ownClock) }
+    public func removeAll() async { await removeAll(.realTime) }
 
     /// Removes a user's responses, for example when the user signs out. The user's responses that are being fetched at that time are not
     /// stored. If the storage fails: see `removeAll()`.
@@ -119,7 +117,7 @@ public final class HTTPCache: Sendable {
     public func removeAll(of user: String) async {
         let user = ExactText(user)
         if user.text.isEmpty { return }
-        await remove(.user(user), ownClock) {
+        await remove(.user(user), .realTime) {
             $0.forget($0.entries.keys.filter { $0.user == user }) { $0.user == user }
         }
     }
@@ -176,7 +174,7 @@ public final class HTTPCache: Sendable {
         if isSecret {
             await storage?.remove(.record(key.digests), clock)
         } else if !isWritten {
-            await storage?.write(response, key.digests, clock) { [self] in isWanted(fetch) }
+            await storage?.write(response, key.digests, clock) { [self] in state.withLock { $0.fetches[fetch] != nil } }
         }
         didStore()
     }
@@ -220,6 +218,4 @@ public final class HTTPCache: Sendable {
             $0.forget($0.entries.keys(of: url)) { $0.url == url }
         }
     }
-
-    private func isWanted(_ fetch: Int) -> Bool { state.withLock { $0.fetches[fetch] != nil } }
 }

@@ -195,32 +195,33 @@ extension Cookie: RedactedValue {
 }
 
 extension Cookie: Codable {
-    private enum CodingKeys: CodingKey { case name, value, domain, includesSubdomains, path, expires, isSecure, isHTTPOnly }
+    /// The encoded form: the parameters of the initializer.
+    private struct Fields: Codable {
+        let name, value, domain: String
+        let includesSubdomains: Bool
+        let path: String
+        let expires: Date?
+        let isSecure, isHTTPOnly: Bool
+    }
 
     /// Reads a cookie.
     /// - Throws: `DecodingError`, for example for a cookie that cannot be sent.
     public init(from decoder: any Decoder) throws {
-        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        let fields = try Fields(from: decoder)
         let cookie = Cookie(
-            name: try fields.decode(String.self, forKey: .name), value: try fields.decode(String.self, forKey: .value),
-            domain: try fields.decode(String.self, forKey: .domain),
-            includesSubdomains: try fields.decode(Bool.self, forKey: .includesSubdomains),
-            path: try fields.decode(String.self, forKey: .path), expires: try fields.decodeIfPresent(Date.self, forKey: .expires),
-            isSecure: try fields.decode(Bool.self, forKey: .isSecure), isHTTPOnly: try fields.decode(Bool.self, forKey: .isHTTPOnly))
-        guard let cookie else { throw DecodingError.dataCorruptedError(forKey: .name, in: fields, debugDescription: "no valid cookie") }
+            name: fields.name, value: fields.value, domain: fields.domain, includesSubdomains: fields.includesSubdomains,
+            path: fields.path, expires: fields.expires, isSecure: fields.isSecure, isHTTPOnly: fields.isHTTPOnly)
+        guard let cookie else {
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "no valid cookie"))
+        }
         self = cookie
     }
 
     /// Writes the cookie, with its value in clear text.
     public func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(name, forKey: .name)
-        try fields.encode(value, forKey: .value)
-        try fields.encode(domain, forKey: .domain)
-        try fields.encode(!isHostOnly, forKey: .includesSubdomains)
-        try fields.encode(path, forKey: .path)
-        try fields.encodeIfPresent(expires, forKey: .expires)
-        try fields.encode(isSecure, forKey: .isSecure)
-        try fields.encode(isHTTPOnly, forKey: .isHTTPOnly)
+        try Fields(
+            name: name, value: value, domain: domain, includesSubdomains: !isHostOnly, path: path, expires: expires, isSecure: isSecure,
+            isHTTPOnly: isHTTPOnly
+        ).encode(to: encoder)
     }
 }

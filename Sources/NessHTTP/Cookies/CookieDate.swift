@@ -16,16 +16,18 @@ package enum CookieDate {
             } else if day == nil, let read = number(word, 1...2) {
                 day = read
             } else if month == nil, let read = months.firstIndex(of: String(decoding: word.prefix(3), as: UTF8.self).lowercased()) {
-                month = read + 1
+                month = read
             } else if year == nil, let read = number(word, 2...4) {
                 year = read < 70 ? read + 2_000 : read < 100 ? read + 1_900 : read
             }
         }
-        guard let time, let day, let month, let year, year >= 1_601, day >= 1, day <= length(ofMonth: month, year),
-            time[0] < 24, time[1] < 60, time[2] < 60
-        else { return nil }
-        let seconds = time[0] * 3_600 + time[1] * 60 + time[2]
-        return Date(timeIntervalSince1970: TimeInterval(days(to: year, month) + day - 1) * 86_400 + TimeInterval(seconds))
+        guard let time, let day, let month, let year, year >= 1_601, time[0] < 24, time[1] < 60, time[2] < 60 else { return nil }
+        var parts = tm()
+        (parts.tm_year, parts.tm_mon, parts.tm_mday) = (Int32(year - 1_900), Int32(month), Int32(day))
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (Int32(time[0]), Int32(time[1]), Int32(time[2]))
+        let seconds = timegm(&parts)
+        // A day that the month does not have became one of another month.
+        return parts.tm_mday == day ? Date(timeIntervalSince1970: TimeInterval(seconds)) : nil
     }
 
     private static let months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
@@ -50,24 +52,5 @@ package enum CookieDate {
     private static func number(_ word: Substring.UTF8View, _ length: ClosedRange<Int>) -> Int? {
         let digits = word.prefix(while: \.isDigit)
         return length.contains(digits.count) ? Int(Substring(digits)) : nil
-    }
-
-    private static func isLeap(_ year: Int) -> Bool {
-        year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
-    }
-
-    private static func length(ofMonth month: Int, _ year: Int) -> Int {
-        switch month {
-        case 2: isLeap(year) ? 29 : 28
-        case 4, 6, 9, 11: 30
-        default: 31
-        }
-    }
-
-    /// Computes the days from 1970 to the start of a month.
-    private static func days(to year: Int, _ month: Int) -> Int {
-        let past = year - 1
-        let toYear = past * 365 + past / 4 - past / 100 + past / 400 - 719_162
-        return (1..<month).reduce(toYear) { $0 + length(ofMonth: $1, year) }
     }
 }

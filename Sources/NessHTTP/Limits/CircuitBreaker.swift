@@ -73,7 +73,13 @@ final class CircuitBreaker: Sendable {
     /// Lets a request through.
     /// - Throws: `NessError.circuitOpen`.
     func enter(_ origin: ParsedURL.Origin, _ error: MakeError) throws -> CircuitPermit {
-        let (isProbe, openTime) = enter(origin)
+        let now = clock.elapsed()
+        let (isProbe, openTime): (Bool, Duration?) = circuits.withLock { circuits in
+            guard let circuit = circuits[origin], circuit.openUntil != nil else { return (false, nil) }
+            if let openTime = circuit.openTime(at: now) { return (false, openTime) }
+            circuits[origin]?.isProbing = true
+            return (true, nil)
+        }
         if let openTime { throw Self.openError(origin, openTime, error) }
         return CircuitPermit { [self] outcome in leave(origin, isProbe, outcome) }
     }
@@ -88,32 +94,15 @@ final class CircuitBreaker: Sendable {
 
     enum Outcome { case worked, failed, unknown }
 
-    /// Returns true if the request is the probe, and the time for which it must not be sent; `nil` if it may be sent now.
-    private func enter(_ origin: ParsedURL.Origin) -> (isProbe: Bool, openTime: Duration?) {
-        let now = clock.elapsed()
-        return circuits.withLock { circuits in
-            guard var circuit = circuits[origin], circuit.openUntil != nil else { return (false, nil) }
-            if let openTime = circuit.openTime(at: now) { return (false, openTime) }
-            circuit.isProbing = true
-            circuits[origin] = circuit
-            return (true, nil)
-        }
-    }
-
     private func leave(_ origin: ParsedURL.Origin, _ isProbe: Bool, _ outcome: Outcome) {
         let now = clock.elapsed()
         circuits.withLock { circuits in
             var circuit = circuits[origin] ?? Circuit(windowStart: now)
             if isProbe {
                 circuit.isProbing = false
-                switch outcome {
-                case .worked: circuits[origin] = nil
-                case .failed:
-                    circuit.openUntil = now + limit.openDuration.clampedForSleep
-                    circuits[origin] = circuit
-                // The outcome does not show whether the host works. The next request is the probe.
-                case .unknown: circuits[origin] = circuit
-                }
+                if outcome == .failed { circuit.openUntil = now + limit.openDuration.clampedForSleep }
+                // If the outcome does not show whether the host works, the next request is the probe.
+                circuits[origin] = outcome == .worked ? nil : circuit
                 return
             }
             guard circuit.openUntil == nil, outcome != .unknown else { return }
@@ -140,10 +129,7 @@ final class CircuitPermit: Sendable {
     init(onEnd: @escaping @Sendable (CircuitBreaker.Outcome) -> Void) { self.onEnd = Lock(onEnd) }
 
     func end(_ outcome: CircuitBreaker.Outcome) {
-        let onEnd = onEnd.withLock { onEnd in
-            defer { onEnd = nil }
-            return onEnd
-        }
+        let onEnd = onEnd.withLock { $0.take() }
         onEnd?(outcome)
     }
 }

@@ -56,16 +56,9 @@ final class Throttle: Sendable {
     func enter(_ request: HTTPRequest) throws -> Waiter? {
         if request[BypassesThrottle.self] { return nil }
         try Task.checkCancellation()
-        return enter(bucket: limit.scope == .host ? request.origin : nil)
-    }
-
-    /// Discards the buckets. Requests that still wait in them were dropped before the reset, and leave their queues by themselves.
-    func reset() { state.withLock { $0 = State() } }
-
-    /// Takes a token, or joins the queue of a bucket. Holds the lock throughout: if a bucket were removed while a request enters it, a
-    /// second bucket with the same key would exist.
-    private func enter(bucket origin: ParsedURL.Origin?) -> Waiter? {
-        state.withLock { state in
+        let origin = limit.scope == .host ? request.origin : nil
+        // Under the lock throughout: if a bucket were removed while a request enters it, a second bucket with the same key would exist.
+        return state.withLock { state in
             if let bucket = state.buckets[origin] { return bucket.enter() }
             if state.buckets.count >= state.bucketLimit {
                 state.buckets = state.buckets.filter { !$0.value.isFull }
@@ -76,6 +69,9 @@ final class Throttle: Sendable {
             return bucket.enter()
         }
     }
+
+    /// Discards the buckets. Requests that still wait in them were dropped before the reset, and leave their queues by themselves.
+    func reset() { state.withLock { $0 = State() } }
 }
 
 /// A request option that indicates whether the request skips the throttle and both queues.

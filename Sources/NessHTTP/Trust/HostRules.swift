@@ -65,35 +65,21 @@ private enum HostName {
         return bare.isEmpty ? nil : address(bare) ?? bare
     }
 
-    /// Returns true for an address of IPv4 in its usual form: four decimal numbers. To ask the resolver takes 9,000 instructions.
-    private static func isUsualAddress(_ host: String) -> Bool {
-        var (numbers, digits, number) = (1, 0, 0)
-        for byte in host.utf8 {
-            if byte == UInt8(ascii: "."), digits > 0 {
-                (numbers, digits, number) = (numbers + 1, 0, 0)
-            } else {
-                guard byte.isDigit, digits == 0 || number > 0 else { return false }
-                (digits, number) = (digits + 1, number * 10 + Int(byte - UInt8(ascii: "0")))
-                if number > 255 { return false }
-            }
-        }
-        return numbers == 4 && digits > 0
-    }
-
     /// Returns the usual form of an IP address, which has many: `127.1`, `0x7f000001`, `0::1`. `nil` for a name.
     private static func address(_ host: String) -> String? {
-        if isUsualAddress(host) { return host }
-        // The resolver would accept other names. The characters of an address are among these.
-        guard host.utf8.allSatisfy({ "0123456789abcdefx.:".utf8.contains($0) }), host.contains(":") || host.first?.isNumber == true
-        else { return nil }
-        var hints = addrinfo()
-        hints.ai_flags = AI_NUMERICHOST
-        var found: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, nil, &hints, &found) == 0, let found else { return nil }
-        defer { freeaddrinfo(found) }
-        var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-        guard getnameinfo(found.pointee.ai_addr, found.pointee.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0
-        else { return nil }
-        return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } }
+        // The functions below accept other strings as well. The characters of an address are among these.
+        guard host.utf8.allSatisfy({ "0123456789abcdefx.:".utf8.contains($0) }) else { return nil }
+        var (four, six) = (in_addr(), in6_addr())
+        // Four decimal numbers are the usual form.
+        if inet_pton(AF_INET, host, &four) == 1 { return host }
+        if inet_aton(host, &four) != 0 { return text(AF_INET, &four) }
+        return inet_pton(AF_INET6, host, &six) == 1 ? text(AF_INET6, &six) : nil
+    }
+
+    private static func text(_ family: Int32, _ address: UnsafeRawPointer) -> String? {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        return text.withUnsafeMutableBufferPointer { text in
+            inet_ntop(family, address, text.baseAddress, socklen_t(text.count)).map { String(cString: $0) }
+        }
     }
 }

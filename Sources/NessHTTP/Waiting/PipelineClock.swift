@@ -17,39 +17,26 @@ package struct PipelineClock: Sendable {
     package init(_ clock: any Clock<Duration>) {
         // Most managers use this clock. Code that the compiler specializes for it reads the time with a quarter of the instructions.
         if let continuous = clock as? ContinuousClock {
-            self = Self.make(continuous, watch: nil)
+            self.init(continuous, watch: nil)
         } else if let watching = clock as? any WatchingClock {
-            self = Self.make(watching: watching)
+            self.init(watching: watching)
         } else {
-            self = Self.make(clock, watch: nil)
+            self.init(clock, watch: nil)
         }
     }
 
-    private init(
-        elapsed: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void,
-        sleepUntil: @escaping @Sendable (Duration) async throws -> Void, watch: (@Sendable (Duration) async throws -> Void)?
-    ) {
-        self.elapsed = elapsed
-        self.sleep = sleep
-        self.watch = watch
-        timers = TimerQueue(elapsed: elapsed, sleepUntil: sleepUntil)
+    private init(watching clock: some WatchingClock) {
+        self.init(clock) { deadline in try await clock.watch(until: deadline) }
     }
 
-    private static func make<C: WatchingClock>(watching clock: C) -> PipelineClock {
-        make(clock) { deadline in try await clock.watch(until: deadline) }
-    }
-
-    private static func make<C: Clock>(_ clock: C, watch: (@Sendable (C.Instant) async throws -> Void)?) -> PipelineClock
-    where C.Duration == Duration {
+    private init<C: Clock>(_ clock: C, watch: (@Sendable (C.Instant) async throws -> Void)?) where C.Duration == Duration {
         let start = clock.now
-        var watchUntil: (@Sendable (Duration) async throws -> Void)?
-        if let watch { watchUntil = { time in try await watch(start.advanced(by: time)) } }
-        return PipelineClock(
-            elapsed: { start.duration(to: clock.now) },
-            sleep: { duration in
-                try await clock.sleep(until: clock.now.advanced(by: duration.clampedForSleep), tolerance: nil)
-            },
-            sleepUntil: { time in try await clock.sleep(until: start.advanced(by: time), tolerance: nil) }, watch: watchUntil)
+        elapsed = { start.duration(to: clock.now) }
+        sleep = { duration in try await clock.sleep(until: clock.now.advanced(by: duration.clampedForSleep), tolerance: nil) }
+        self.watch = watch.map { watch -> @Sendable (Duration) async throws -> Void in
+            { time in try await watch(start.advanced(by: time)) }
+        }
+        timers = TimerQueue(elapsed: elapsed) { time in try await clock.sleep(until: start.advanced(by: time), tolerance: nil) }
     }
 
     /// Ends the task that sleeps for the timers, if no timer is left. The next timer starts another task.

@@ -127,13 +127,7 @@ final class TimerQueue: Sendable {
         planned.replaced?.cancel()
         // Detached: the task serves the timers of all requests, so it must not inherit the task-local values of one of them.
         let task = Task.detached { [weak self, sleep] in
-            let hasSlept: Bool
-            do {
-                try await sleep(planned.end)
-                hasSlept = true
-            } catch {
-                hasSlept = false
-            }
+            let hasSlept = (try? await sleep(planned.end)) != nil
             self?.wake(planned, hasSlept)
         }
         let isReplaced = state.withLock { state in

@@ -19,12 +19,7 @@ package final class ValueWaiter<Value: Sendable>: Sendable {
     package init(leave: (@Sendable () -> Void)? = nil) { self.leave = leave }
 
     /// True once the wait has ended, even if the task has not resumed yet.
-    var hasEnded: Bool {
-        state.withLock { state in
-            if case .ended = state { return true }
-            return false
-        }
-    }
+    var hasEnded: Bool { state.withLock { $0.outcome != nil } }
 
     /// Ends the wait. The caller must not hold a lock.
     /// - Parameter outcome: The outcome of `wait()`.
@@ -74,10 +69,7 @@ package final class ValueWaiter<Value: Sendable>: Sendable {
             if hasEnded { continuation.resume() }
         }
         // The lock, not the continuation, passes the outcome to this task: the thread sanitizer cannot see the runtime's own ordering.
-        let outcome: Result<Value, any Error> = state.withLock { state in
-            if case .ended(let outcome) = state { return outcome }
-            return .failure(CancellationError())
-        }
+        let outcome = state.withLock { $0.outcome } ?? .failure(CancellationError())
         return try outcome.get()
     }
 }
@@ -88,6 +80,8 @@ enum WaiterState<Value: Sendable>: Sendable {
     case expected
     case suspended(UnsafeContinuation<Void, Never>)
     case ended(Result<Value, any Error>)
+
+    var outcome: Result<Value, any Error>? { if case .ended(let outcome) = self { outcome } else { nil } }
 }
 
 /// The wait for a turn, which gives no value.

@@ -49,10 +49,10 @@ package struct WaiterQueue<Element> {
     /// - Returns: The element.
     @discardableResult
     package mutating func join(_ make: (ID) -> Element) -> Element {
-        lastSerial += 1
-        let index = free == Self.none ? nodes.count : free
-        let element = make(ID(index: index, serial: lastSerial))
-        let node = Node(element: element, serial: lastSerial, previous: last, next: Self.none)
+        let id = nextID, index = id.index
+        lastSerial = id.serial
+        let element = make(id)
+        let node = Node(element: element, serial: id.serial, previous: last, next: Self.none)
         if free == Self.none {
             nodes.append(node)
         } else {
@@ -70,13 +70,13 @@ package struct WaiterQueue<Element> {
     /// - Returns: The identifier for `leave(_:)`.
     @discardableResult
     mutating func join(_ element: Element) -> ID {
-        var given: ID?
-        join { id in
-            given = id
-            return element
-        }
-        return given ?? ID(index: Self.none, serial: 0)
+        let id = nextID
+        join { _ in element }
+        return id
     }
+
+    /// The identifier of the element that joins next.
+    private var nextID: ID { ID(index: free == Self.none ? nodes.count : free, serial: lastSerial + 1) }
 
     /// Removes an element from any position in the queue.
     /// - Returns: The element; `nil` if it is no longer in the queue.
@@ -104,11 +104,9 @@ package struct WaiterQueue<Element> {
     /// Removes the element that has waited longest.
     mutating func takeFirst() -> Element? { first == Self.none ? nil : remove(first) }
 
-    /// Removes all elements, and returns them in the order in which they joined.
-    package mutating func takeAll() -> [Element] { takeAll { _ in true } }
-
-    /// Removes the elements that meet a condition, and returns them in the order in which they joined. Visits every element.
-    package mutating func takeAll(where condition: (Element) -> Bool) -> [Element] {
+    /// Removes the elements that meet a condition, all by default, and returns them in the order in which they joined. Visits every
+    /// element.
+    package mutating func takeAll(where condition: (Element) -> Bool = { _ in true }) -> [Element] {
         var taken: [Element] = []
         var index = first
         while index != Self.none {

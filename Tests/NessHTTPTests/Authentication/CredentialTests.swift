@@ -1,5 +1,6 @@
 import Foundation
 import NessHTTP
+import NessLock
 import NessTesting
 import TestSupport
 import Testing
@@ -44,29 +45,24 @@ struct CredentialTests {
         #expect(rig.mock.requests.allSatisfy { !$0.headers.contains("Authorization") })
     }
 
-    @Test("a redirect out of the base URL loses the credentials") func aRedirectOutOfTheBaseURLLosesThem() async throws {
-        let rig = try rig()
-        rig.mock.on(.get, "/v1/go", replies: [.status(302, headers: ["Location": "/v10/x"])])
-        _ = try await rig.ness.httpRequest(withUrl: "go").dataRequest().value
-        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer secret", nil])
-    }
-
-    @Test("a 401 behind a redirect to another origin and back renews nothing, because the request no longer carried the credential")
-    func a401BehindARedirectAndBack() async throws {
-        let refreshes = Tally()
+    @Test(
+        "a 401 behind a redirect out of the base URL renews nothing, because the request no longer carried the credential",
+        arguments: [["/elsewhere"], ["https://other.test/x", "https://mock.test/v1/back"]])
+    func a401BehindARedirect(targets: [String]) async throws {
+        let refreshes = Tally(), base = try url("https://mock.test/v1")
         let rig = Rig {
-            $0.authentication = RefreshableAuthentication(credential: "a") {
+            $0.baseURL = base
+            $0.authentication = RefreshableAuthentication(credential: "old") {
                 ["Authorization": $0]
             } refresh: { _, _ in
-                "\(refreshes.enter())"
+                refreshes.enter()
+                return "new"
             }
         }
-        rig.mock.on(.get, "/go", replies: [.status(302, headers: ["Location": "https://other.test/x"])])
-        rig.mock.on(.get, "//other.test/x", replies: [.status(302, headers: ["Location": "https://mock.test/back"])])
-        rig.mock.on(.get, "/back", replies: [.status(401)])
-        #expect(try await rig.ness.httpRequest(withUrl: "go").dataRequest().value.message.statusCode == 401)
-        #expect(rig.mock.requests.last?.headers.contains("Authorization") == false)
-        #expect(refreshes.total == 0)
+        for (from, to) in zip(["/v1/go"] + targets, targets) { rig.mock.on(.get, from) { _ in .status(302, headers: ["Location": to]) } }
+        rig.mock.on(.get, targets[targets.count - 1]) { .status($0.headers["Authorization"] == nil ? 401 : 200) }
+        #expect(try await rig.ness.get("go").response().statusCode == 401)
+        #expect(refreshes.total == 0 && rig.mock.requests.count == targets.count + 1)
     }
 
     @Test(
@@ -88,7 +84,7 @@ struct CredentialTests {
         #expect(rig.mock.requests.count == 3)
     }
 
-    @Test("a request may ask for the manager's credential, bring its own, or have none")
+    @Test("a request may ask for the manager's credential, bring its own, or have none; without a base URL, none gets it by default")
     func aRequestMayAskForThem() async throws {
         let rig = try rig()
         let request = rig.ness.httpRequest(withUrl: "https://other.test/x")
@@ -96,7 +92,9 @@ struct CredentialTests {
         _ = try await request.authenticate().dataRequest().value
         _ = try await request.authenticate(with: BearerAuthentication(token: "own")).dataRequest().value
         _ = try await rig.ness.httpRequest(withUrl: "x").withoutAuthentication().dataRequest().value
-        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == [nil, "Bearer secret", "Bearer own", nil])
+        rig.ness.environment.baseURL = nil
+        _ = try await rig.ness.httpRequest(withUrl: "https://mock.test/x").dataRequest().value
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == [nil, "Bearer secret", "Bearer own", nil, nil])
     }
 
     @Test("an explicit Authorization field is not changed") func whatIsWrittenByHandStands() async throws {
@@ -106,15 +104,6 @@ struct CredentialTests {
         #expect(try await request.dataRequest().value.message.statusCode == 401)
         _ = try await request.authenticate(with: BearerAuthentication(token: "own")).dataRequest().value
         #expect(rig.mock.requests.map { $0.headers.values(for: "Authorization") } == [["by hand"], ["by hand"]])
-    }
-
-    @Test("without a base URL no request gets credentials") func withoutABaseURLNothingIsInside() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200))) {
-            $0.baseURL = nil
-            $0.authentication = BearerAuthentication(token: "secret")
-        }
-        _ = try await rig.ness.httpRequest(withUrl: "https://mock.test/x").dataRequest().value
-        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == [nil])
     }
 
     @Test(
@@ -128,56 +117,69 @@ struct CredentialTests {
         #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Basic \(encoded)"])
     }
 
+    /// A custom authentication, which records the rejections that it handles.
+    private final class Own: Authentication {
+        let rejections = Log<String>()
+        let token = Lock<String?>("one")
+        let renews: Bool
+
+        init(renews: Bool) { self.renews = renews }
+
+        func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+            var request = request
+            guard let token = token.withLock({ $0 }) else { throw Rejected() }
+            request.headers["X-Token"] = token
+            return request
+        }
+
+        func renew(after response: HTTPResponse) async throws -> Bool {
+            rejections.add("\(response.statusCode) \(response.text) \(response.request.headers["X-Token"] ?? "-")")
+            token.withLock { $0 = "two" }
+            return renews
+        }
+    }
+
+    @Test("a custom authentication adds any field, sees the rejected request, and decides whether to resend it", arguments: [true, false])
+    func ownAuthentication(renews: Bool) async throws {
+        let own = Own(renews: renews), rig = Rig { $0.authentication = own }
+        rig.mock.on(.get, "/x", replies: [.text("expired", status: 401), .status(200)])
+        #expect(try await rig.ness.get("x").response().statusCode == (renews ? 200 : 401))
+        #expect(own.rejections.entries == ["401 expired one"])
+        #expect(rig.mock.requests.map { $0.headers["X-Token"] } == (renews ? ["one", "two"] : ["one"]))
+    }
+
+    @Test("each attempt has the credential that is current then; without one the request fails, and the next request tries it again")
+    func eachAttempt() async throws {
+        let own = Own(renews: false), rig = Rig { $0.authentication = own }
+        rig.mock.on(.get, "/x") { request in
+            own.token.withLock { $0 = "changed" }
+            return .status(request.headers["X-Token"] == "one" ? 503 : 200)
+        }
+        _ = try await rig.ness.get("x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
+        #expect(rig.mock.requests.map { $0.headers["X-Token"] } == ["one", "changed"])
+        own.token.withLock { $0 = nil }
+        for _ in 0..<2 { await #expect(throws: Rejected()) { try await rig.ness.get("x").response() } }
+        #expect(rig.mock.requests.count == 2)
+    }
+
+    @Test("a description never shows a credential")
+    func secret() {
+        expectHidden("hunter2", in: BasicAuthentication(user: "u", password: "hunter2"))
+        expectHidden("hunter2", in: BearerAuthentication(token: "hunter2"))
+        expectHidden("hunter2", in: DigestAuthentication(user: "u", password: "hunter2"))
+        let refreshable = RefreshableAuthentication(credential: "hunter2") {
+            ["Authorization": $0]
+        } refresh: { old, _ in
+            old
+        }
+        expectHidden("hunter2", in: refreshable)
+    }
+
     @Test("a user name with a colon is an invalid request") func aUserWithAColonIsRefused() async throws {
         let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = BasicAuthentication(user: "a:b", password: "secret") }
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
         #expect(error?.kind == .invalidRequest)
         #expect(error.map { "\($0)" }?.contains("secret") == false)
         #expect(rig.mock.requests.isEmpty)
-    }
-
-    @Test("a description never shows a credential") func whatHoldsASecretDoesNotShowIt() throws {
-        let holders: [Any] = [
-            BasicAuthentication(user: "u", password: "hunter2"), BearerAuthentication(token: "hunter2"),
-            RefreshableAuthentication(credential: "hunter2") {
-                ["Authorization": $0]
-            } refresh: { old, _ in
-                old
-            },
-        ]
-        for holder in holders {
-            var dumped = "\(holder) \(String(reflecting: holder))"
-            dump(holder, to: &dumped)
-            #expect(!dumped.contains("hunter2"))
-        }
-    }
-
-    @Test("a failed authentication ends its request, and the next request tries it again")
-    func aFailureIsTheRequests() async throws {
-        struct Closed: Authentication {
-            func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest { throw Rejected() }
-        }
-        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = Closed() }
-        for _ in 0..<2 { await #expect(throws: Rejected()) { _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value } }
-        #expect(rig.mock.requests.isEmpty)
-    }
-
-    @Test("a 401 after a redirect out of the base path causes no refresh, because the credential was removed")
-    func redirectOutOfBase() async throws {
-        let refreshes = Tally()
-        let rig = Rig {
-            $0.baseURL = URL(string: "https://mock.test/api/")
-            $0.authentication = RefreshableAuthentication(credential: "old") {
-                ["Authorization": $0]
-            } refresh: { _, _ in
-                refreshes.enter()
-                return "new"
-            }
-        }
-        rig.mock.on(.get, "/api/x") { _ in .status(302, headers: ["Location": "/elsewhere"]) }
-        rig.mock.on(.get, "/elsewhere") { $0.headers["Authorization"] == nil ? .status(401) : .status(200) }
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 401)
-        #expect(refreshes.most == 0)
-        #expect(rig.mock.requests.count == 2)
     }
 }

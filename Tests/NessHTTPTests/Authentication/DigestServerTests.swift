@@ -1,33 +1,43 @@
 import Foundation
-import NessHTTP
 import NessLock
 import NessTesting
 import TestSupport
 import Testing
 
-/// `DigestAuthentication` over sockets, against a server that computes what it expects itself.
-@Suite(.inTurn) struct DigestServerTests {
-    /// A server that lets one user in, by one algorithm.
-    private final class DigestServer: Sendable {
-        private static let (user, password, realm, nonce) = ("Mufasa", "Circle of Life", "http-auth@example.org", "7ypf/xlj9XXwfDPEoM4URrv")
-        private let algorithm: String?
-        private let highestCount = Lock(0)
+@testable import NessHTTP
 
-        init(algorithm: String?) { self.algorithm = algorithm }
+/// `DigestAuthentication` against a server that computes what it expects itself.
+@Suite("Digest: with a server", .inTurn) struct DigestServerTests {
+    /// A server that lets one user in, with a sequence of nonces.
+    private final class DigestServer: Sendable {
+        private static let (user, password, realm) = ("Mufasa", "Circle of Life", "http-auth@example.org")
+        private let algorithm: String?
+        private let saysStale: Bool
+        /// The number of the current nonce, and the counts that it was used with.
+        private let state = Lock((nonce: 1, counts: Set<Int>()))
+
+        /// Makes a server.
+        /// - Parameter saysStale: True if the server reports that a nonce was merely too old.
+        init(algorithm: String? = "SHA-256", saysStale: Bool = true) { (self.algorithm, self.saysStale) = (algorithm, saysStale) }
+
+        func changeNonce() { state.withLock { $0 = ($0.nonce + 1, []) } }
 
         func reply(to request: ReceivedRequest) -> Reply {
-            guard let field = request.headers["Authorization"], isRight(field, request) else {
-                let named = algorithm.map { ", algorithm=\($0)" } ?? ""
-                let challenge = #"Digest realm="\#(Self.realm)", qop="auth, auth-int"\#(named), nonce="\#(Self.nonce)", opaque="a,b""#
-                return .status(401, headers: ["WWW-Authenticate": #"Basic realm="simple, or not", "# + challenge])
+            let nonce = state.withLock { "7ypf/xlj9XXwfDPEoM4URrv\($0.nonce)" }
+            let sent = request.headers["Authorization"]
+            if let sent, isRight(sent, request, nonce) {
+                return .text("\(request.method.rawValue) \(String(decoding: request.body, as: UTF8.self))")
             }
-            return .text("\(request.method.rawValue) \(String(decoding: request.body, as: UTF8.self))")
+            let named = algorithm.map { ", algorithm=\($0)" } ?? ""
+            let stale = saysStale && sent?.contains("\"\(nonce)\"") == false ? ", stale=true" : ""
+            let challenge = #"Digest realm="\#(Self.realm)", qop="auth, auth-int"\#(named), nonce="\#(nonce)", opaque="a,b""#
+            return .status(401, headers: ["WWW-Authenticate": #"Basic realm="simple, or not", "# + challenge + stale])
         }
 
-        private func isRight(_ field: String, _ request: ReceivedRequest) -> Bool {
+        private func isRight(_ field: String, _ request: ReceivedRequest, _ nonce: String) -> Bool {
             guard field.hasPrefix("Digest "), let parameters = Self.parameters(field.dropFirst(7)) else { return false }
             let wanted = [
-                "username": Self.user, "realm": Self.realm, "nonce": Self.nonce, "opaque": "a,b", "uri": request.target, "qop": "auth",
+                "username": Self.user, "realm": Self.realm, "nonce": nonce, "opaque": "a,b", "uri": request.target, "qop": "auth",
             ]
             guard wanted.allSatisfy({ parameters[$0.key] == $0.value }), parameters["algorithm"] == algorithm,
                 let counted = parameters["nc"], counted.count == 8, let count = Int(counted, radix: 16),
@@ -38,13 +48,10 @@ import Testing
                 return TestHash.hexadecimal(self.algorithm?.hasPrefix("SHA-256") == true ? TestHash.sha256(data) : TestHash.md5(data))
             }
             var secret = hash("\(Self.user):\(Self.realm):\(Self.password)")
-            if algorithm?.hasSuffix("-sess") == true { secret = hash("\(secret):\(Self.nonce):\(clientNonce)") }
+            if algorithm?.hasSuffix("-sess") == true { secret = hash("\(secret):\(nonce):\(clientNonce)") }
             let asked = hash("\(request.method.rawValue):\(request.target)")
-            let isFresh = highestCount.withLock { highest in
-                defer { highest = max(highest, count) }
-                return count == highest + 1
-            }
-            return isFresh && parameters["response"] == hash("\(secret):\(Self.nonce):\(counted):\(clientNonce):auth:\(asked)")
+            let isFresh = state.withLock { $0.counts.insert(count).inserted }
+            return isFresh && parameters["response"] == hash("\(secret):\(nonce):\(counted):\(clientNonce):auth:\(asked)")
         }
 
         /// The parameters by their names; none of their values has a comma followed by a space.
@@ -55,32 +62,67 @@ import Testing
         }
     }
 
-    private static let algorithms = [nil, "MD5", "MD5-sess", "SHA-256", "SHA-256-sess"]
-
-    @Test("Digest responds to a server's challenge, and later requests are authorized from the start", arguments: algorithms)
-    func answered(algorithm: String?) async throws {
-        let digest = DigestServer(algorithm: algorithm)
-        let server = try await TestServer.start { digest.reply(to: $0) }
-        let ness = Ness {
-            $0.baseURL = server.url
-            $0.authentication = DigestAuthentication(user: "Mufasa", password: "Circle of Life")
-        }
-        for path in ["dir/index.html", "a%20b?q=%C3%A4&r"] {
-            #expect(try await ness.httpRequest(withUrl: path).dataRequest().value.message.text == "GET ")
-        }
-        let post = ness.httpRequest(.post, withUrl: "form").set(body: Data("body".utf8))
-        #expect(try await post.dataRequest().value.message.text == "POST body")
-        #expect(server.requests.map { $0.headers.contains("Authorization") } == [false, true, true, true])
-        await server.stop()
+    /// A manager over a server, with the right password or a wrong one.
+    private func rig(_ server: DigestServer, password: String = "Circle of Life") -> Rig {
+        let rig = Rig { $0.authentication = DigestAuthentication(user: "Mufasa", password: password) }
+        rig.mock.on(nil, "/*any") { server.reply(to: $0) }
+        return rig
     }
 
-    @Test("a wrong password gets the server's 401") func wrongPassword() async throws {
-        let digest = DigestServer(algorithm: "SHA-256")
-        let server = try await TestServer.start { digest.reply(to: $0) }
-        let ness = Ness { $0.authentication = DigestAuthentication(user: "Mufasa", password: "Circle of Live") }
-        let request = ness.httpRequest(withUrl: server.url).authenticate(with: DigestAuthentication(user: "Mufasa", password: "?"))
-        #expect(try await request.dataRequest().value.message.statusCode == 401)
-        #expect(server.requests.count == 2)
-        await server.stop()
+    private func status(_ rig: Rig, _ path: String) async throws -> Int { try await rig.ness.get(path).response().statusCode }
+
+    /// True for each request that carried a credential.
+    private func carried(_ rig: Rig) -> [Bool] { rig.mock.requests.map { $0.headers.contains("Authorization") } }
+
+    @Test(
+        "Digest responds to a server's challenge, and later requests are authorized from the start",
+        arguments: [nil, "MD5", "MD5-sess", "SHA-256", "SHA-256-sess"])
+    func answered(algorithm: String?) async throws {
+        let digest = DigestServer(algorithm: algorithm)
+        let authentication = DigestAuthentication(user: "Mufasa", password: "Circle of Life")
+        try await withServer({ digest.reply(to: $0) }, configure: { $0.authentication = authentication }) { server, ness in
+            var texts: [String] = []
+            for path in ["dir/index.html", "a%20b?q=%C3%A4&r"] { texts.append(try await ness.get(path).text()) }
+            texts.append(try await ness.post("form").set(body: Data("body".utf8)).text())
+            #expect(texts == ["GET ", "GET ", "POST body"])
+            #expect(server.requests.map { $0.headers.contains("Authorization") } == [false, true, true, true])
+            let credentials = server.requests.compactMap { $0.headers["Authorization"] }
+            #expect(credentials.enumerated().allSatisfy { $1.contains("nc=0000000\($0 + 1)") })
+        }
+    }
+
+    @Test("a stale nonce is replaced; one that is rejected without a reason is removed, and the next request gets a new challenge")
+    func newNonce() async throws {
+        for (saysStale, statuses, expected) in [
+            (true, [200, 200, 200], [false, true, true, true, true]), (false, [200, 401, 200], [false, true, true, false, true]),
+        ] {
+            let server = DigestServer(saysStale: saysStale), rig = rig(server)
+            var seen = [try await status(rig, "a")]
+            server.changeNonce()
+            for path in ["b", "c"] { seen.append(try await status(rig, path)) }
+            #expect(seen == statuses && carried(rig) == expected)
+        }
+    }
+
+    @Test("a wrong password is tried once for each request, and gets the server's 401") func wrongPassword() async throws {
+        let rig = rig(DigestServer(), password: "?")
+        for count in 1...3 {
+            #expect(try await status(rig, "a") == 401)
+            #expect(carried(rig).count { $0 } == count)
+        }
+    }
+
+    @Test("concurrent requests all succeed, each after at most one challenge") func manyAtOnce() async throws {
+        let server = DigestServer(), rig = rig(server)
+        let promises = (0..<100).map { rig.ness.get("\($0)").dataRequest() }
+        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
+        #expect(rig.mock.requests.count <= 200)
+    }
+
+    @Test("a nonce is used for its origin only") func otherOrigin() async throws {
+        let rig = rig(DigestServer()), digest = DigestAuthentication(user: "Mufasa", password: "Circle of Life")
+        rig.mock.on(.get, "//other.test/b", replies: [.status(200)])
+        for url in ["a", "https://other.test/b"] { _ = try await rig.ness.get(url).authenticate(with: digest).response() }
+        #expect(carried(rig) == [false, true, false])
     }
 }

@@ -47,64 +47,50 @@ struct RefreshInsideTests {
     }
 
     enum Way: CaseIterable {
-        case then, thenContinue, recoverContinue, handle, finally, asyncThen, asyncRecover, immediate, main, mainQueue, ownQueue, nested
-        case inATask, aTaskInAHandler, all, delayed, whenDropped
+        case then, thenContinue, recoverContinue, handle, finally, asyncThen, immediate, main, ownQueue, nested, aTaskInAHandler, all
+        case delayed, whenDropped
     }
 
     /// Makes the second request of a refresh in a handler.
     private static func second(_ link: Link, _ way: Way) async throws {
-        let first = link.send("login"), queue = DispatchQueue(label: "own")
+        let first: Promise<DataResult> = link.send("login"), queue = DispatchQueue(label: "own")
+        @Sendable func token(_ first: DataResult) -> Promise<DataResult> { link.send("token") }
         switch way {
-        case .then:
-            _ = try await first.then { _ in link.send("token") }.value.value
-        case .thenContinue:
-            _ = try await first.thenContinue { _ in link.send("token") as Promise<DataResult> }.value
+        case .then: _ = try await first.then { _ in link.send("token") }.value.value
+        case .thenContinue: _ = try await first.thenContinue { token($0) }.value
         case .recoverContinue:
             let failed = first.then { _ -> DataResult in throw Rejected() }
             _ = try await failed.recoverContinue { _ in link.send("token") as Promise<DataResult> }.value
         case .handle:
-            let (promise, resolver) = Promise<DataResult>.pending()
+            let (other, resolver) = Promise<DataResult>.pending()
             first.then { _ -> DataResult in throw Rejected() }.handle { _ in resolver.resolve(following: link.send("token")) }
-            _ = try await promise.value
+            _ = try await other.value
         case .finally:
-            let (promise, resolver) = Promise<DataResult>.pending()
+            let (other, resolver) = Promise<DataResult>.pending()
             first.finally { _, _ in resolver.resolve(following: link.send("token")) }
-            _ = try await promise.value
-        case .asyncThen:
-            _ = try await first.then { _ async throws in try await link.send("token").value }.value
-        case .asyncRecover:
-            let failed = first.then { _ -> DataResult in throw Rejected() }
-            _ = try await failed.recover { _ async throws in try await link.send("token").value }.value
-        case .immediate:
-            _ = try await first.thenContinue(on: .immediate) { _ in link.send("token") as Promise<DataResult> }.value
-        case .main:
-            _ = try await first.thenContinue(on: .main) { _ in link.send("token") as Promise<DataResult> }.value
-        case .mainQueue:
-            _ = try await first.thenContinue(on: DispatchQueue.main) { _ in link.send("token") as Promise<DataResult> }.value
-        case .ownQueue:
-            _ = try await first.thenContinue(on: queue) { _ in link.send("token") as Promise<DataResult> }.value
+            _ = try await other.value
+        case .asyncThen: _ = try await first.then { _ async throws in try await link.send("token").value }.value
+        case .immediate: _ = try await first.thenContinue(on: .immediate) { token($0) }.value
+        case .main: _ = try await first.thenContinue(on: .main) { token($0) }.value
+        case .ownQueue: _ = try await first.thenContinue(on: queue) { token($0) }.value
         case .nested:
-            _ = try await first.thenContinue { _ in
-                Promise.resolved(()).then(on: queue) { _ in }.thenContinue { _ in link.send("token") as Promise<DataResult> }
+            _ = try await first.thenContinue { result in
+                Promise.resolved(()).then(on: queue) { _ in }.thenContinue { _ in token(result) }
             }.value
-        case .inATask:
-            _ = try await Task { try await first.thenContinue { _ in link.send("token") as Promise<DataResult> }.value }.value
-        case .aTaskInAHandler:
-            _ = try await first.then { _ in Task { try await link.send("token").value } }.value.value
+        case .aTaskInAHandler: _ = try await first.then { _ in Task { try await link.send("token").value } }.value.value
         case .all:
-            let both = Promise<(DataResult, DataResult)>.all(first as Promise<DataResult>, link.send("login?2") as Promise<DataResult>)
-            _ = try await both.thenContinue { _ in link.send("token") as Promise<DataResult> }.value
+            let both = Promise<(DataResult, DataResult)>.all(first, link.send("login?2") as Promise<DataResult>)
+            _ = try await both.thenContinue { token($0.0) }.value
         case .delayed:
-            let clock = ManualClock(advancesAutomatically: true)
-            let late = first.delayed(by: .seconds(1), clock: clock)
-            _ = try await late.thenContinue { _ in link.send("token") as Promise<DataResult> }.value
+            let late = first.delayed(by: .seconds(1), clock: ManualClock(advancesAutomatically: true))
+            _ = try await late.thenContinue { token($0) }.value
         case .whenDropped:
-            let (promise, resolver) = Promise<DataResult>.pending()
             let (never, kept) = Promise<Void>.pending()
+            let (other, resolver) = Promise<DataResult>.pending()
             never.handle { _ in resolver.resolve(following: link.send("token")) }
             // From a thread that belongs to nothing.
             DispatchQueue(label: "other").async { never.drop() }
-            _ = try await promise.value
+            _ = try await other.value
             withExtendedLifetime(kept) {}
         }
     }
@@ -186,27 +172,6 @@ struct RefreshInsideTests {
         await clock.waitUntil { $0.sleeperCount == 0 }
     }
 
-    @Test("setting the credential releases the requests that wait for a refresh, and cancels it")
-    func settingTheCredential() async throws {
-        let link = Link(), cancelled = TestGate(), refreshes = Tally()
-        let token = Self.token { _ in
-            refreshes.enter()
-            await withTaskCancellationHandler {
-                await TestGate().wait()
-            } onCancel: {
-                cancelled.open()
-            }
-            return "late"
-        }
-        let rig = Self.rig(link, token)
-        let promises = (0..<5).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
-        try await rig.ness.waitForRequests(5, at: .refresh)
-        token.credential = "new"
-        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
-        await cancelled.wait()
-        #expect(refreshes.total == 1 && token.credential == "new")
-    }
-
     @Test("a refresh that sets the credential itself runs to its end")
     func settingTheCredentialInside() async throws {
         let link = Link(), authentication = Lock<Token?>(nil), saved = Tally()
@@ -224,27 +189,27 @@ struct RefreshInsideTests {
         #expect(saved.total == 1)
     }
 
-    @Test("two refreshes that wait for each other fail immediately")
-    func twoThatWaitForEachOther() async throws {
-        let link = Link(), tokens = Lock<[Token]>([]), begun = Tally()
+    @Test("two refreshes that wait for each other fail immediately, after a 401 and ahead of time", arguments: [false, true])
+    func twoThatWaitForEachOther(isAhead: Bool) async throws {
+        let tokens = Lock<[Token]>([]), begun = Tally()
         // Each has its request authenticated by the other, once both run.
         let both = (0..<2).map { index in
-            Self.token { _ in
+            Token(credential: "old", isStale: { _ in isAhead }) {
+                ["Authorization": $0]
+            } renew: { _, ness in
                 begun.enter()
                 await begun.wait(for: 2)
                 let other = tokens.withLock { $0[1 - index] }
-                return try await link.ness?.httpRequest(withUrl: "y\(index)").authenticate(with: other).validate(statusCode: 200)
-                    .dataRequest().value.message.text ?? ""
+                return try await ness.get("y\(index)").authenticate(with: other).validate(statusCode: 200).text()
             }
         }
         tokens.withLock { $0 = both }
         defer { tokens.withLock { $0 = [] } }
         let rig = Rig(onUnmatched: .reply(.status(401)))
-        link.ness = rig.ness
-        let promises = (0..<2).map { rig.ness.httpRequest(withUrl: "x\($0)").authenticate(with: both[$0]).dataRequest() }
+        let promises = (0..<2).map { rig.ness.get("x\($0)").authenticate(with: both[$0]).dataRequest() }
         for promise in promises {
             let error = await promise.nessError()
-            #expect(error?.kind == .validation && error?.response?.statusCode == 401)
+            #expect(error?.kind == (isAhead ? .invalidRequest : .validation) && error?.response?.statusCode == (isAhead ? nil : 401))
         }
         for token in both { #expect(token.waiterCount == 0) }
     }

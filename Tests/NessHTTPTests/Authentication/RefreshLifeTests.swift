@@ -70,25 +70,30 @@ struct RefreshLifeTests {
         await running.shutDown(within: .zero, PipelineClock(ContinuousClock())) {}
     }
 
-    @Test("a request from before a reset starts no refresh")
-    func fromBeforeAReset() async throws {
-        let running = RunningRequests(), epoch = running.epoch, begun = Tally()
-        await running.reset {}
-        let refresh = RunningRefresh(of: Slow().token())
-        refresh.start(registeredBy: { running.add($0, epoch) }) { begun.enter() }
-        await #expect(throws: RunningRefresh.Abandoned.self) { _ = try await refresh.wait(countedBy: nil) }
-        #expect(begun.total == 0)
-    }
-
-    @Test("a reset and a shutdown end a refresh that nobody waits for", arguments: [true, false])
-    func endsWithItsManager(byReset: Bool) async throws {
+    @Test(
+        "a reset and a shutdown end a refresh, and drop the request that waits for it, if there is one", arguments: [true, false],
+        [true, false])
+    func endsWithItsManager(byReset: Bool, isAwaited: Bool) async throws {
         let slow = Slow(), token = slow.token(), rig = slow.rig(token)
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
         await slow.begun.wait(for: 1)
-        promise.drop()
+        if !isAwaited { promise.drop() }
         if byReset { await rig.ness.reset() } else { await rig.ness.shutdown(within: .zero) }
+        #expect(await promise.nessError()?.kind == .dropped)
         await slow.canceled.wait()
         #expect(token.credential == "old")
+    }
+
+    @Test("setting the credential releases the requests that wait for a refresh, and cancels it")
+    func settingTheCredential() async throws {
+        let slow = Slow(), token = slow.token(), rig = slow.rig(token)
+        let promises = (0..<5).map { rig.ness.get("x?\($0)").dataRequest() }
+        try await rig.ness.waitForRequests(5, at: .refresh)
+        await slow.begun.wait(for: 1)
+        token.credential = "new"
+        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
+        await slow.canceled.wait()
+        #expect(slow.begun.total == 1 && token.credential == "new")
     }
 
     @Test("a shutdown lets a refresh end within its time")
@@ -119,23 +124,16 @@ struct RefreshLifeTests {
 
     @Test("dropAllRequests() leaves a refresh its requests")
     func dropAll() async throws {
-        let link = Lock<Ness?>(nil), asked = TestGate(), go = TestGate()
+        let go = TestGate()
         let token = Token(credential: "old") {
             ["Authorization": $0]
-        } refresh: { _, _ in
-            let ness = try #require(link.withLock { $0 })
-            return try await ness.httpRequest(.post, withUrl: "token").dataRequest(decoding: String.self).value
+        } renew: { _, ness in
+            try await ness.post("token").decoded(as: String.self)
         }
         let rig = Slow().rig(token)
-        link.withLock { $0 = rig.ness }
-        defer { link.withLock { $0 = nil } }
-        rig.mock.on(.post, "/token") { _ in
-            asked.open()
-            await go.wait()
-            return .text("new")
-        }
+        rig.mock.on(.post, "/token", after: go) { _ in .text("new") }
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await asked.wait()
+        await rig.mock.waitUntil { $0.requests.count == 2 }
         rig.ness.dropAllRequests()
         #expect(await promise.nessError()?.kind == .dropped)
         let next = rig.ness.httpRequest(withUrl: "x").dataRequest()
@@ -169,39 +167,11 @@ struct RefreshLifeTests {
         link.withLock { $0 = rig.ness }
         defer { link.withLock { $0 = nil } }
         rig.mock.on(.post, "/token", replies: [.status(401)])
+        // The request of a refresh causes no refresh.
         let failed = await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: String.self).nessError()
         #expect(failed?.isAuthenticationFailure == true && failed?.response?.statusCode == 401)
+        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token"])
         let rejected = await rig.ness.httpRequest(withUrl: "x").withoutAuthentication().dataRequest(decoding: String.self).nessError()
         #expect(rejected?.isAuthenticationFailure == false && rejected?.response?.statusCode == 401)
-    }
-
-    @Test("a request that was dropped behind a loader that ignores it starts no refresh")
-    func droppedBehindALoader() async throws {
-        struct Deaf: HTTPLoader {
-            let ended: TestGate
-            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-                defer { ended.open() }
-                return try await next(request)
-            }
-        }
-        let slow = Slow(), token = slow.token(), ended = TestGate(), sent = TestGate(), go = TestGate()
-        let rig = Rig(advances: false) {
-            $0.authentication = token
-            $0.insert(Deaf(ended: ended), at: .attempt)
-            $0.insert(
-                ClosureLoader { request, next in
-                    // Takes no notice of the drop.
-                    let response = HTTPResponse(statusCode: 401, request: request)
-                    sent.open()
-                    await Task.detached { await go.wait() }.value
-                    return response
-                }, at: .authenticated)
-        }
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await sent.wait()
-        promise.drop()
-        go.open()
-        await ended.wait()
-        #expect(slow.begun.total == 0)
     }
 }

@@ -23,24 +23,19 @@ struct RefreshTests {
         .status(request.headers["Authorization"] == "Bearer \(credential)" ? 200 : 401)
     }
 
-    /// Sends a request again after any error, like a loader with a fallback.
-    private struct Again: HTTPLoader {
-        func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-            do { return try await next(request) } catch { return try await next(request) }
-        }
-    }
-
     @Test("the outcome of a request that a loader sends again after a failed refresh is retried like any other")
     func retriedAfterALoadersSecondTry() async throws {
-        struct Failed: Error {}
         let refreshes = Tally()
         let token = Self.token { _, _ in
-            if refreshes.enter() == 0 { throw Failed() }
+            if refreshes.enter() == 0 { throw Rejected() }
             return "new"
+        }
+        let again = ClosureLoader { request, next in
+            do { return try await next(request) } catch { return try await next(request) }
         }
         let rig = Rig {
             $0.authentication = token
-            $0.insert(Again(), at: .attempt)
+            $0.insert(again, at: .attempt)
         }
         rig.mock.on(.get, "/x", replies: [.status(401), .failure(.connectionLost), .status(200)])
         let response = try await rig.ness.httpRequest(withUrl: "x").set(retry: CounterRetryControl(maxRetryCount: 1)).response()
@@ -49,22 +44,18 @@ struct RefreshTests {
 
     @Test("a hundred concurrent requests that get a 401 cause one refresh and 200 requests")
     func oneRefreshForAll() async throws {
-        let refreshes = Tally(), arrived = Tally(), all = TestGate()
+        let refreshes = Tally(), all = TestGate()
         let token = Self.token { stale, response in
             #expect(stale == "old" && response.statusCode == 401)
             refreshes.enter()
             return "new"
         }
         let rig = Rig { $0.authentication = token }
-        rig.mock.on(.get, "/x") { request in
-            if arrived.enter() == 99 { all.open() }
-            await all.wait()
-            return Self.takes("new", request)
-        }
+        rig.mock.on(.get, "/x", after: all) { Self.takes("new", $0) }
         let promises = (0..<100).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
-        var statuses: [Int] = []
-        for promise in promises { statuses.append(try await promise.value.message.statusCode) }
-        #expect(statuses == Array(repeating: 200, count: 100))
+        await rig.mock.waitUntil { $0.requests.count == 100 }
+        all.open()
+        #expect(try await Promise.all(promises).value.allSatisfy { $0.message.statusCode == 200 })
         #expect(refreshes.total == 1)
         #expect(rig.mock.requests.count == 200)
         #expect(token.credential == "new")
@@ -72,19 +63,15 @@ struct RefreshTests {
 
     @Test("a request with an older credential is sent again without a refresh")
     func whatWasSentWithAnOlderCredentialGoesAgainWithoutARefresh() async throws {
-        let refreshes = Tally(), arrived = TestGate(), gate = TestGate()
+        let refreshes = Tally(), gate = TestGate()
         let token = Self.token { _, _ in
             refreshes.enter()
             return "never"
         }
         let rig = Rig { $0.authentication = token }
-        rig.mock.on(.get, "/x") { request in
-            arrived.open()
-            await gate.wait()
-            return Self.takes("new", request)
-        }
+        rig.mock.on(.get, "/x", after: gate) { Self.takes("new", $0) }
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await arrived.wait()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
         token.credential = "new"
         gate.open()
         #expect(try await promise.value.message.statusCode == 200)
@@ -106,38 +93,13 @@ struct RefreshTests {
         let promises = (0..<10).map { rig.ness.httpRequest(withUrl: "x?\($0)").dataRequest() }
         try await rig.ness.waitForRequests(10, at: .refresh)
         gate.open()
-        var failed = 0
-        for promise in promises {
-            do { _ = try await promise.value } catch let error as Rejected where error == Rejected(name: "refresh") { failed += 1 }
-        }
+        let outcomes = try await Promise.allSettled(promises).value
+        let failed = outcomes.count { if case .failure(let error) = $0 { error as? Rejected == Rejected(name: "refresh") } else { false } }
         // One that came to wait only when the refresh had failed has started the next, as the one below would.
         #expect(failed >= 1)
         #expect(rig.mock.requests.count == 10 + (10 - failed))
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
         #expect(refreshes.total == 2)
-    }
-
-    @Test("the retry control never sees a 401 that authentication handles")
-    func theRetryControlIsNotAsked() async throws {
-        let control = AskedControl(Eager())
-        let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
-        rig.mock.on(.get, "/x", replies: [.status(401)])
-        let promise = rig.ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(with: control)
-        #expect(await promise.nessError()?.kind == .validation)
-        #expect(control.asked.entries.isEmpty)
-        #expect(rig.mock.requests.count == 2)
-        // Without authentication it is.
-        _ = await rig.ness.httpRequest(withUrl: "x").withoutAuthentication().validate(statusCode: 200).dataRequest(with: control)
-            .nessError()
-        #expect(control.asked.entries.map(\.number) == [1, 2, 3, 4])
-    }
-
-    @Test("the retry after a refresh does not count as an attempt") func aRefreshIsNoAttempt() async throws {
-        let control = AskedControl(CounterRetryControl(maxRetryCount: 1))
-        let rig = Rig { $0.authentication = Self.token { _, _ in "new" } }
-        rig.mock.on(.get, "/x", replies: [.status(401), .failure(.connectionLost), .status(200)])
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value.message.statusCode == 200)
-        #expect(control.asked.entries.map(\.number) == [1])
     }
 
     @Test(
@@ -164,7 +126,7 @@ struct RefreshTests {
         #expect(refreshes.total == renewals)
     }
 
-    @Test("a 401 is handled once per request, even with other failures between two of them")
+    @Test("a 401 is handled once per request, even with other failures between two of them, and no retry control decides about it")
     func onceForAllAttempts() async throws {
         let refreshes = Tally(), control = AskedControl(Eager())
         let rig = Rig {
@@ -184,8 +146,10 @@ struct RefreshTests {
     func aFailedRefreshIsFinal() async throws {
         let request = HTTPRequest(.post, url: try url("https://mock.test/token"))
         let passing = NessError.connectionLost(NessError.Context(request: request, reason: "lost"))
-        let errors: [any Error] = [Rejected(), passing, TransportError.timedOut]
-        for (index, error) in errors.enumerated() {
+        let errors: [(any Error, String)] = [
+            (Rejected(), "Rejected"), (passing, "connectionLost /token"), (TransportError.timedOut, "timedOut /x"),
+        ]
+        for (error, expected) in errors {
             let control = AskedControl(Eager()), refreshes = Tally()
             let rig = Rig {
                 $0.authentication = Self.token { _, _ in
@@ -194,14 +158,9 @@ struct RefreshTests {
                 }
             }
             rig.mock.on(.get, "/x", replies: [.status(503), .status(401)])
-            do {
-                _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
-                Issue.record("it did not fail")
-            } catch let seen as Rejected {
-                #expect(index == 0 && seen == Rejected())
-            } catch let seen as NessError {
-                #expect(index == 1 ? seen.request?.url.path == "/token" : seen.kind == .timedOut)
-            }
+            let seen = await #expect(throws: (any Error).self) { try await rig.ness.get("x").dataRequest(with: control).value }
+            let named = (seen as? NessError).map { "\($0.kind.rawValue) \($0.request?.url.path ?? "-")" }
+            #expect(named ?? (seen is Rejected ? "Rejected" : nil) == expected)
             // It was asked about the 503 before.
             #expect(control.asked.entries.map(\.response?.statusCode) == [503])
             #expect(refreshes.total == 1)
@@ -209,49 +168,23 @@ struct RefreshTests {
         }
     }
 
-    @Test("the refresh itself is never refreshed") func theRefreshItselfIsNeverRefreshed() async throws {
-        let manager = Lock<Ness?>(nil)
-        let rig = Rig {
-            $0.authentication = Self.token { _, _ in
-                let ness = try #require(manager.withLock { $0 })
-                return try await ness.httpRequest(.post, withUrl: "token").dataRequest(decoding: String.self).value
-            }
-        }
-        manager.withLock { $0 = rig.ness }
-        defer { manager.withLock { $0 = nil } }
-        rig.mock.on(.get, "/x") { Self.takes("new", $0) }
-        rig.mock.on(.post, "/token", replies: [.status(401), .text("new")])
-        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
-        #expect(error?.kind == .validation && error?.request?.url.path == "/token")
-        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token"])
-        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer old", nil])
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
-        #expect(rig.mock.requests.map(\.url.path) == ["/x", "/token", "/x", "/token", "/x"])
-    }
-
     @Test("callers who share an exchange each get the new credential, even if a redirect led to the 401")
     func sharedRedirect() async throws {
-        let refreshes = Tally(), arrived = Tally(), go = TestGate()
+        let refreshes = Tally(), go = TestGate()
         let token = Self.token { _, _ in
             refreshes.enter()
             return "new"
         }
-        let handler = LimitedJoining(2)
+        let wire = ReceiveGates()
         let rig = Rig {
             $0.authentication = token
-            $0.duplicatedHandler = handler
+            wire.install(in: &$0)
         }
-        rig.mock.on(.get, "/x") { _ in
-            arrived.enter()
-            await go.wait()
-            return .status(302, headers: ["Location": "/y"])
-        }
+        rig.mock.on(.get, "/x", after: go) { _ in .status(302, headers: ["Location": "/y"]) }
         rig.mock.on(.get, "/y") { Self.takes("new", $0) }
-        let request = rig.ness.httpRequest(withUrl: "x"), first = request.dataRequest()
-        await arrived.wait(for: 1)
-        let promises = [first, request.dataRequest(), request.dataRequest()]
-        await handler.waitUntilJoined(by: request)
-        rig.ness.duplicatedHandler = nil
+        let promises = (0..<3).map { _ in rig.ness.get("x").dataRequest() }
+        await wire.changed.wait { promises.allSatisfy { $0.status.text.hasPrefix("running") } }
+        #expect(rig.mock.requests.count == 1)
         go.open()
         for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
         #expect(refreshes.total == 1)

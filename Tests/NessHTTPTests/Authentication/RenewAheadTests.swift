@@ -30,19 +30,16 @@ import Testing
 
     @Test("a stale credential is renewed once for all requests before any of them is sent; the renewal itself carries no credential")
     func once() async throws {
-        let waiting = Tally(), go = TestGate()
+        let go = TestGate()
         let authentication = Self.authentication { stale, ness in
             #expect(stale.text == "old")
             await go.wait()
             return try await Self.ask(ness)
         }
-        let rig = Rig(onUnmatched: .reply(.status(200))) {
-            $0.insert(.modifyRequest { _ in waiting.enter() }, at: .attempt)
-            $0.authentication = authentication
-        }
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
         rig.mock.on(.post, "/token", replies: [.json(Token(text: "new"))])
         let uploads = (0..<10).map { rig.ness.httpRequest(.post, withUrl: "\($0)").set(stringBody: "film").dataRequest() }
-        await waiting.wait(for: 10)
+        try await rig.ness.waitForRequests(10, at: .refresh)
         #expect(rig.mock.requests.isEmpty)
         go.open()
         for upload in uploads { #expect(try await upload.value.message.statusCode == 200) }
@@ -75,83 +72,32 @@ import Testing
         #expect(rig.mock.requests.allSatisfy { ($0.method == .get) == ($0.headers["X-Wrapped"] != nil) })
     }
 
-    @Test("a renewal that fails fails the waiting requests with its error, and none of them is sent")
+    @Test("a renewal that fails fails its request with the error, even a transient one; the request is neither sent nor retried")
     func fails() async throws {
-        let authentication = Self.authentication { _, _ in throw Rejected() }
-        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
-        await #expect(throws: Rejected()) { _ = try await rig.ness.httpRequest(.post, withUrl: "x").dataRequest().value }
-        #expect(rig.mock.requests.isEmpty)
-    }
-
-    @Test("a renewal ahead of time that fails is not repeated by a retry control")
-    func noRetry() async throws {
         let renewals = Tally()
         let authentication = Self.authentication { _, _ in
             renewals.enter()
             throw NessError.connectionLost(NessError.Context(request: nil, attempts: 0, reason: "lost"))
         }
-        let rig = Rig(onUnmatched: .reply(.status(200))) {
+        let rig = Rig {
             $0.authentication = authentication
             $0.retryControl = CounterRetryControl(maxRetryCount: 3)
         }
-        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .connectionLost)
-        #expect(renewals.total == 1)
+        #expect(await rig.ness.get("x").dataRequest().nessError()?.kind == .connectionLost)
+        #expect(renewals.total == 1 && rig.mock.requests.isEmpty)
     }
 
-    @Test("a credential that was renewed after a 401 is sent as it is, even if it is stale")
-    func staleAfterRefusal() async throws {
+    @Test("a new credential is sent once as it is, even if it is already stale: ahead of time and after a 401", arguments: [true, false])
+    func stillStale(isOld: Bool) async throws {
         let renewals = Tally()
-        let authentication = Self.authentication(Token(text: "old", isOld: false)) { _, _ in
+        let authentication = Self.authentication(Token(text: "old", isOld: isOld)) { _, _ in
             renewals.enter()
             return Token(text: "new", isOld: true)
         }
         let rig = Rig { $0.authentication = authentication }
         rig.mock.on(.get, "/x") { .status($0.headers["Authorization"] == "new" ? 200 : 401) }
         #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
-        #expect(renewals.total == 1)
-    }
-
-    @Test("a new credential that is already stale is sent once as it is")
-    func stillStale() async throws {
-        let renewals = Tally()
-        let authentication = Self.authentication { _, _ in
-            renewals.enter()
-            return Token(text: "new", isOld: true)
-        }
-        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
-        _ = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value
-        #expect(renewals.total == 1)
-        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["new"])
-    }
-
-    @Test("a credential that the server rejects is renewed with the manager, even after an early renewal")
-    func refused() async throws {
-        for isOld in [true, false] {
-            let authentication = Self.authentication(Token(text: "old", isOld: isOld)) { stale, ness in try await Self.ask(ness) }
-            let rig = Rig { $0.authentication = authentication }
-            rig.mock.on(.post, "/token", replies: [.json(Token(text: "first")), .json(Token(text: "second"))])
-            let good = isOld ? "second" : "first"
-            rig.mock.on(.get, "/x") { .status($0.headers["Authorization"] == good ? 200 : 401) }
-            #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 200)
-            #expect(rig.mock.requests.map(\.url.path) == (isOld ? ["/token", "/x", "/token", "/x"] : ["/x", "/token", "/x"]))
-        }
-    }
-
-    @Test("a login sets the credential while requests wait, which ends the renewal; the requests go out with the new credential")
-    func login() async throws {
-        let asked = TestGate(), never = TestGate()
-        let authentication = Self.authentication { _, _ in
-            asked.open()
-            await never.wait()
-            throw Rejected()
-        }
-        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.authentication = authentication }
-        let promises = (0..<3).map { rig.ness.httpRequest(withUrl: "\($0)").dataRequest() }
-        await asked.wait()
-        authentication.credential = Token(text: "login")
-        for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
-        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["login", "login", "login"])
-        never.open()
+        #expect(renewals.total == 1 && rig.mock.requests.count == (isOld ? 1 : 2))
     }
 
     @Test("a sign-out while requests wait for a renewal fails them; none is sent without a credential", arguments: [true, false])
@@ -174,30 +120,6 @@ import Testing
         session.withLock { $0 = nil }
     }
 
-    @Test("renewals ahead of time that wait for each other's requests fail instead of hanging")
-    func cycle() async throws {
-        let other = Lock<Authentication?>(nil), firstBegan = TestGate(), secondBegan = TestGate()
-        let first = Self.authentication { _, ness in
-            firstBegan.open()
-            await secondBegan.wait()
-            let second = try #require(other.withLock { $0 })
-            _ = try await ness.httpRequest(withUrl: "a").authenticate(with: second).dataRequest().value
-            return Token(text: "a")
-        }
-        let second = Self.authentication { _, ness in
-            secondBegan.open()
-            await firstBegan.wait()
-            _ = try await ness.httpRequest(withUrl: "b").authenticate(with: first).dataRequest().value
-            return Token(text: "b")
-        }
-        other.withLock { $0 = second }
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let promises = [first, second].map { rig.ness.httpRequest(withUrl: "x").authenticate(with: $0).dataRequest() }
-        for promise in promises { #expect(await promise.nessError()?.kind == .invalidRequest) }
-        #expect(rig.mock.requests.isEmpty)
-        other.withLock { $0 = nil }
-    }
-
     @Test("a renewal outside a manager is an error")
     func alone() async throws {
         let authentication = Self.authentication { stale, _ in stale }
@@ -216,8 +138,7 @@ import Testing
                 return request
             }
         }
-        let delegate = Delegate()
-        let mock = MockTransport(onUnmatched: .reply(.status(200)))
+        let delegate = Delegate(), mock = MockTransport(onUnmatched: .reply(.status(200)))
         func make() -> Ness {
             let ness = Ness {
                 $0.transport = mock
@@ -228,9 +149,9 @@ import Testing
             return ness.withoutAuthentication()
         }
         let plain = make()
-        _ = try await plain.httpRequest(withUrl: "a").dataRequest().value
+        _ = try await plain.get("a").response()
         _ = try await plain.request(TypedRequest<User?>.get("b")).value
-        _ = try await plain.httpRequest(withUrl: "c").authenticate().dataRequest().value
+        _ = try await plain.get("c").authenticate().response()
         #expect(mock.requests.map { $0.headers["Authorization"] } == [nil, nil, "Bearer t"])
         #expect(mock.requests.allSatisfy { $0.headers["X-Delegate"] == "1" })
         #expect(plain.environment.baseURL == URL(string: "https://mock.test"))

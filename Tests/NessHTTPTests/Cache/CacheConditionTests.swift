@@ -58,7 +58,8 @@ import Testing
         #expect(response.headers.contains("Content-Range") == (status == 206))
     }
 
-    @Test("a 206 from the cache says which bytes it holds") func partial() async throws {
+    @Test("a 206 from the cache says which bytes it holds; a fresh 404 satisfies a request with conditions")
+    func partial() async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/x", replies: [.text("0123456789", headers: Self.fresh)])
         _ = try await rig.get()
@@ -69,15 +70,10 @@ import Testing
         rig.mock.on(.get, "/empty", replies: [.text("", headers: Self.fresh), .status(416)])
         _ = try await rig.get("empty")
         #expect(try await rig.get("empty", ["Range": "bytes=-1"]).statusCode == 416)
-    }
-
-    @Test("a fresh 404 satisfies a request with conditions") func errors() async throws {
-        let rig = CacheRig()
-        rig.mock.on(.get, "/x", replies: [.text("gone", status: 404, headers: Self.fresh)])
+        rig.mock.on(.get, "/gone", replies: [.text("gone", status: 404, headers: Self.fresh), .status(500)])
         for headers in [[:], ["If-None-Match": "\"1\""], ["Range": "bytes=0-1"]] as [HTTPHeaders] {
-            let response = try await rig.get("x", headers)
-            #expect(response.statusCode == 404)
-            #expect(response.text == "gone")
+            let response = try await rig.get("gone", headers)
+            #expect(response.statusCode == 404 && response.text == "gone")
         }
     }
 

@@ -59,22 +59,6 @@ import Testing
         #expect(rig.cache.memorySize > 0)
     }
 
-    @Test("after a refresh the request is sent again, and a 401 is never stored") func refreshed() async throws {
-        let authentication = RefreshableAuthentication(credential: "old") { token in
-            ["Authorization": "Bearer \(token)"]
-        } refresh: { _, _ in
-            "new"
-        }
-        let rig = CacheRig { $0.authentication = authentication }
-        rig.mock.on(.get, "/x") { request in
-            let headers: HTTPHeaders = ["Cache-Control": "max-age=60"]
-            return request.headers["Authorization"] == "Bearer new"
-                ? .text("in", headers: headers) : .text("out", status: 401, headers: headers)
-        }
-        #expect(try await rig.twice() == ["in", "in"])
-        #expect(rig.asked == 2)
-    }
-
     @Test("the cache's files contain no secret of a URL, a request or a response") func noSecretOnDisk() async throws {
         try await withFolder { parent in
             let folder = parent.appendingPathComponent("made/cache")

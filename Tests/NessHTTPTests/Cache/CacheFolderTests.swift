@@ -42,41 +42,6 @@ import Testing
         }
     }
 
-    @Test("responses beyond the memory limit are read from disk, and forgetting removes them from disk") func overflow() async throws {
-        try await withFolder { folder in
-            let cache = CacheRig(memoryLimit: 0, folder: (folder, 1 << 20))
-            cache.count(at: "/x", ["Cache-Control": "max-age=60"])
-            cache.mock.on(.delete, "/x") { _ in .status(204) }
-            #expect(try await cache.twice() == ["1", "1"])
-            #expect(cache.cache.memorySize == 0)
-            _ = try await cache.ness.httpRequest(.delete, withUrl: "x").dataRequest().value
-            #expect(await cache.diskSize() == 0)
-            #expect(try await cache.get().text == "2")
-        }
-    }
-
-    @Test("torn, changed and foreign files are misses, and foreign files stay") func corruption() async throws {
-        try await withFolder { folder in
-            _ = try await rig(folder).get("x")
-            let file = try #require(files(folder).first)
-            let whole = try Data(contentsOf: file)
-            #expect(try await rig(folder).get("x").source == .cache)
-            var wrong: [Data] = [Data(), Data("foreign".utf8), whole + Data([0]), Data(whole.reversed())]
-            wrong += stride(from: 0, to: whole.count, by: 7).map { whole.prefix($0) }
-            wrong += stride(from: 0, to: whole.count, by: 5).map { index in
-                var changed = whole
-                changed[index] ^= 0x20
-                return changed
-            }
-            for data in wrong {
-                try data.write(to: file)
-                #expect(try await rig(folder).get("x").source == .network, "\(data.count) bytes")
-            }
-            // It is written again, byte for byte but for the order of JSON's keys.
-            #expect(try Data(contentsOf: file).count == whole.count)
-        }
-    }
-
     @Test("a foreign entry, or a folder or link in the place of an entry, does no harm") func foreign() async throws {
         try await withFolder { folder in
             let manager = FileManager.default
@@ -103,14 +68,12 @@ import Testing
         }
     }
 
-    @Test("a file of any size in the place of an entry is a miss", arguments: [false, true]) func huge(isMarked: Bool) async throws {
+    @Test("a file of any size in the place of an entry is a miss") func huge() async throws {
         try await withFolder { folder in
             _ = try await rig(folder).get()
             let file = try #require(try files(folder).first)
             // Sparse: it takes no room on the disk.
-            let size = off_t(8) << 40
-            #expect(isMarked || truncate(file.path, 0) == 0)
-            guard truncate(file.path, size) == 0 else { return }
+            guard truncate(file.path, off_t(8) << 40) == 0 else { return }
             #expect(try await rig(folder, limit: .max).get().text == "network")
             #expect(try #require(FileManager.default.attributesOfItem(atPath: file.path)[.size] as? NSNumber).intValue < 10_000)
         }
@@ -160,32 +123,6 @@ import Testing
             let none = rig(folder, limit: one - 1)
             _ = try await none.get("a")
             #expect(try files(folder).isEmpty)
-        }
-    }
-
-    @Test("SHA-256 gives the hashes of the examples of FIPS 180-4") func sha256() {
-        let hex: (String) -> String = { text in
-            SHA256Hash.digest(of: Array(text.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-        }
-        #expect(hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-        #expect(hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
-        let long = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"
-        #expect(hex(long) == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1")
-        let million = String(repeating: "a", count: 1_000_000)
-        #expect(hex(million) == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
-    }
-
-    @Test("a record that another process wrote, and this one has read, is removed with its URL")
-    func readRecord() async throws {
-        try await withFolder { folder in
-            let mine = CacheFolder(folder, limit: 1 << 20)
-            // Reads the folder before the other one writes.
-            _ = await mine.size()
-            let key = CacheStorageKey(url: String(repeating: "a", count: 64))
-            try await CacheFolder(folder, limit: 1 << 20).write(Data("record".utf8), for: key, expiresAfter: .seconds(60))
-            #expect(try await mine.read(key) == Data("record".utf8))
-            try await mine.removeAll(ofURL: key.url)
-            #expect(try await mine.read(key) == nil)
         }
     }
 }

@@ -38,7 +38,6 @@ import Testing
             (["Cache-Control": "max-age=31"], true),
             (["Cache-Control": "max-age=30"], false),
             (["Cache-Control": "public, MAX-AGE = \"31\""], true),
-            (["Cache-Control": "private, max-age=31"], true),
             (["Cache-Control": "private=\"Set-Cookie, max-age=0\", max-age=31"], true),
             (["Cache-Control": "max-age=99999999999999999999"], true),
             (["Cache-Control": "max-age=31, max-age=5"], false),
@@ -49,28 +48,17 @@ import Testing
             (["Cache-Control": "no-store, max-age=31"], false),
             (["Cache-Control": "no-cache, max-age=31"], false),
             (["Cache-Control": "no-cache=\"Set-Cookie\", max-age=31"], false),
-            (["Cache-Control": "must-revalidate, max-age=31"], true),
             (["Cache-Control": "s-maxage=31"], false),
             (["Cache-Control": "max-age=31", "Age": "1"], false),
             (["Cache-Control": "max-age=31", "Age": "1, 0"], false),
-            (["Cache-Control": "max-age=31", "Age": "x"], true),
             (["Cache-Control": "max-age=31", "Date": "Sun, 06 Nov 1994 08:49:36 GMT"], false),
             (["Cache-Control": "max-age=31", "Date": "Sun, 06 Nov 1994 09:49:37 GMT"], true),
             (["Expires": "Sun, 06 Nov 1994 08:50:08 GMT"], true),
             (["Expires": "Sun, 06 Nov 1994 08:50:07 GMT"], false),
-            (["Expires": "Sunday, 06-Nov-94 08:50:08 GMT"], true),
-            (["Expires": "Sun Nov  6 08:50:08 1994"], true),
             (["Expires": "SUN, 06 nov 1994 08:50:08 gmt"], true),
             // An invalid date counts as passed.
             (["Expires": "Sun, 06 Nov 94 08:50:08 GMT"], false),
             (["Expires": "Sun 06 Nov 1994 08:50:08 GMT"], false),
-            (["Expires": "Sun, 06  Nov  1994 08:50:08 GMT"], false),
-            (["Expires": "Sun, 06-Nov-1994 08:50:08 GMT"], false),
-            (["Expires": "Sun, 06 Nov 1994 8:50:08 GMT"], false),
-            (["Expires": "Sun, 06 Nov 1994 08.50.08 GMT"], false),
-            (["Expires": "Sun, 06 Nov 1994 08:50:08 UTC"], false),
-            (["Expires": "Sun Nov 06 08:50:08 94"], false),
-            (["Expires": "Sun, 06 Nov 0000 08:50:08 GMT"], false),
             (["Expires": "Sun, 06 Nov 1994 08:50:08 GMT", "Date": "Sun, 06 Nov 1994 08:49:38 GMT"], false),
             (["Expires": "0"], false),
             (["Expires": "Sun, 06 Nov 1994 08:50:08 GMT", "Cache-Control": "max-age=0"], false),
@@ -91,14 +79,10 @@ import Testing
 
     @Test("the time until a response arrived counts as its age") func slowResponse() async throws {
         let rig = CacheRig()
-        let arrived = TestGate(), go = TestGate()
-        rig.mock.on(.get, "/x") { _ in
-            arrived.open()
-            await go.wait()
-            return .text("1", headers: ["Cache-Control": "max-age=31"])
-        }
+        let go = TestGate()
+        rig.mock.on(.get, "/x", after: go) { _ in .text("1", headers: ["Cache-Control": "max-age=31"]) }
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await arrived.wait()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
         rig.advance(10)
         go.open()
         _ = try await promise.value
@@ -124,17 +108,19 @@ import Testing
         #expect(try await rig.twice("x", headers, after: 30) == expected)
     }
 
-    @Test("max-stale accepts a stale response, unless the server forbade it") func maxStale() async throws {
-        for (server, asked, expected) in [
+    @Test(
+        "max-stale accepts a stale response, unless the server forbade it",
+        arguments: [
             ("max-age=60", "max-stale=40", "1"), ("max-age=60", "max-stale=39", "2"), ("max-age=60", "max-stale", "1"),
             ("max-age=60, must-revalidate", "max-stale", "2"), ("max-age=60, no-cache", "max-stale", "2"),
-        ] {
-            let rig = CacheRig()
-            rig.count(["Cache-Control": server])
-            _ = try await rig.get()
-            rig.advance(100)
-            #expect(try await rig.get("x", ["Cache-Control": asked]).text == expected, "\(server) \(asked)")
-        }
+        ])
+    func maxStale(server: String, asked: String, expected: String) async throws {
+        let rig = CacheRig()
+        rig.count(["Cache-Control": server])
+        _ = try await rig.get()
+        rig.advance(100)
+        let response = try await rig.get("x", ["Cache-Control": asked])
+        #expect(response.text == expected && response.source == (expected == "1" ? .stale : .network))
     }
 
     @Test("only-if-cached never sends a request: without a usable stored response the result is a 504") func onlyIfCached() async throws {
@@ -228,15 +214,11 @@ import Testing
         #expect(try await rig.get().source == .cache)
     }
 
-    @Test("a truncated response, and a redirected one, are not stored") func notWhole() async throws {
+    @Test("a truncated response is not stored") func notWhole() async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/x") { _ in .text("1", headers: ["Cache-Control": "max-age=60", "Content-Length": "9"]) }
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .truncated)
-        rig.mock.on(.get, "/from") { _ in .status(302, headers: ["Location": "/to", "Cache-Control": "max-age=60"]) }
-        rig.count(at: "/to", ["Cache-Control": "max-age=60"])
-        #expect(try await rig.twice("from") == ["1", "2"])
         #expect(rig.cache.memorySize == 0)
-        #expect(try await rig.twice("to") == ["3", "3"])
     }
 
     @Test("equal URLs share a stored response, different URLs do not") func urls() async throws {
@@ -247,15 +229,6 @@ import Testing
         #expect(try await rig.get("x?a=1").text == "2")
         #expect(try await rig.get("http://mock.test/x").text == "3")
         #expect(try await rig.get("https://other.test/x").text == "4")
-    }
-
-    @Test("a request without User-Agent counts as one with the value that is sent for it")
-    func varyByUserAgent() async throws {
-        let rig = CacheRig()
-        rig.count(["Cache-Control": "max-age=60", "Vary": "User-Agent"])
-        #expect(try await rig.get("x").text == "1")
-        #expect(try await rig.get("x", ["User-Agent": HTTPHeaders.defaultUserAgent]).text == "1")
-        #expect(try await rig.get("x", ["User-Agent": "other/1"]).text == "2")
     }
 
     @Test("a stored response is used only for requests with equal values of the fields that Vary names") func vary() async throws {
@@ -269,6 +242,11 @@ import Testing
         #expect(try await rig.get("x", ["X-Kind": "de,en"]).text == "4")
         #expect(try await rig.get("x", german).text == "1")
         #expect(try await rig.get("x").text == "3")
+        // A request without User-Agent counts as one with the value that is sent for it.
+        rig.count(at: "/agent", ["Cache-Control": "max-age=60", "Vary": "User-Agent"])
+        for (agent, text) in [(nil, "1"), (HTTPHeaders.defaultUserAgent, "1"), ("other/1", "2")] {
+            #expect(try await rig.get("agent", agent.map { ["User-Agent": $0] } ?? [:]).text == text)
+        }
     }
 
     @Test("the least recently used response is removed first, and a response that is too large is not stored")

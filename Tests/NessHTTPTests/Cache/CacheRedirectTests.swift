@@ -4,7 +4,7 @@ import NessTesting
 import TestSupport
 import Testing
 
-/// The cache and redirects. `CacheFreshnessTests.notWhole` and `CacheValidationTests.otherTag` have the rest.
+/// The cache and redirects. `CacheValidationTests.otherTag` has the rest.
 @Suite("Cache: redirects", .inTurn(.withoutSockets)) struct CacheRedirectTests {
     private static let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
 
@@ -12,21 +12,15 @@ import Testing
         .status(status, headers: ["Location": location, "Cache-Control": "max-age=60"])
     }
 
-    @Test("a redirect is fetched each time, even a permanent one with a lifetime", arguments: [301, 308])
-    func permanent(status: Int) async throws {
-        let rig = CacheRig()
+    @Test(
+        "a redirect is fetched each time, even a permanent one with a lifetime, followed or not", arguments: [301, 302, 308], [true, false])
+    func permanent(status: Int, isFollowed: Bool) async throws {
+        let rig = CacheRig { if !isFollowed { $0.redirects = .stop } }
         rig.mock.on(.get, "/old") { _ in Self.redirect(to: "/new", status) }
         rig.count(at: "/new", Self.fresh)
-        #expect(try await rig.twice("old") == ["1", "2"])
-        #expect(rig.mock.requests.map(\.url.path) == ["/old", "/new", "/old", "/new"])
+        #expect(try await rig.twice("old") == (isFollowed ? ["1", "2"] : ["", ""]))
+        #expect(rig.mock.requests.map(\.url.path) == (isFollowed ? ["/old", "/new", "/old", "/new"] : ["/old", "/old"]))
         #expect(rig.cache.memorySize == 0)
-    }
-
-    @Test("a redirect that is not followed is not stored either") func stopped() async throws {
-        let rig = CacheRig { $0.redirects = .stop }
-        rig.mock.on(.get, "/old") { _ in Self.redirect(to: "/new", 301) }
-        for _ in 1...2 { #expect(try await rig.get("old").statusCode == 301) }
-        #expect(rig.asked == 2)
     }
 
     @Test("a redirect fetches its target, although the target's response is stored") func storedTarget() async throws {

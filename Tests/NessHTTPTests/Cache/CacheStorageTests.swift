@@ -46,14 +46,6 @@ import Testing
         return rig
     }
 
-    @Test("another cache over the same storage finds the response, with its age") func shared() async throws {
-        #expect(try await rig().get().source == .network)
-        let other = rig()
-        other.advance(10)
-        let response = try await other.get()
-        #expect(response.source == .cache && response.text == "1" && response.headers["Age"] == "10")
-    }
-
     @Test("a removal of one cache is seen by another that has no memory; one with memory serves its own response until it expires")
     func removalOfAnother() async throws {
         let first = rig(), second = rig(), remembering = rig(memoryLimit: 1 << 20)
@@ -149,20 +141,7 @@ import Testing
         rig.rig.clock.advance(by: .seconds(1))
         await reset.value
         #expect(try await rig.get().text == "2")
-        faults.failing.withLock { $0 = ["remove"] }
         faults.go.open()
-        await rig.rig.clock.waitUntil { $0.sleeperCount == 0 }
-        #expect(try await rig.get().text == "3")
-    }
-
-    @Test("a canceled request does not wait for the storage") func canceled() async throws {
-        let rig = rig()
-        faults.holding.withLock { $0 = ["read"] }
-        defer { faults.go.open() }
-        let task = Task { try await rig.ness.get("x").response() }
-        await faults.held.wait(for: 1)
-        task.cancel()
-        await #expect(throws: NessError.self) { try await task.value }
     }
 
     @Test("a write that starts before a removal does not end after it") func order() async throws {
@@ -194,21 +173,6 @@ import Testing
         #expect(storage.records.count == 1)
     }
 
-    @Test("a response that was invalidated during its fetch is not written") func invalidated() async throws {
-        let rig = CacheRig(memoryLimit: 0, storage: storage), asked = TestGate(), go = TestGate()
-        rig.mock.on(.get, "/x") { _ in
-            asked.open()
-            await go.wait()
-            return .text("old", headers: ["Cache-Control": "max-age=60"])
-        }
-        let read = rig.ness.get("x").dataRequest()
-        await asked.wait()
-        await rig.cache.removeAll()
-        go.open()
-        _ = try await read.value
-        #expect(storage.records.isEmpty)
-    }
-
     @Test("bytes that are cut, changed, foreign, or another key's record count as missing") func wrongBytes() async throws {
         let rig = rig()
         _ = try await rig.get("x", ["Authorization": "ada"])
@@ -231,30 +195,41 @@ import Testing
         #expect(try await rig.get("x", ["Authorization": "ada"]).text == "3")
     }
 
-    @Test("the body of a single response is not copied, and starts at 0") func body() throws {
+    // MARK: records
+
+    private func record(_ responses: CachedResponse...) throws -> (bytes: Data, read: [CachedResponse]) {
         let key = CacheKey(HTTPRequest(url: try url("https://mock.test/x")), over: "").digests
-        func response(_ text: String, _ variant: String) -> CachedResponse {
-            CachedResponse(
-                statusCode: 200, headers: ["A": "b"], body: Data(text.utf8), received: CacheRig.start, initialAge: 0, variant: variant,
-                checksum: nil)
-        }
-        let long = String(repeating: "long ", count: 1_000)
-        let record = CacheRecord.encode([response(long, "")], key), read = try #require(CacheRecord.decode(record, key).first)
-        #expect(read.body.startIndex == 0 && read.body == Data(long.utf8))
-        let addresses = [record, read.body].map { $0.withUnsafeBytes { $0.baseAddress } }
+        let bytes = CacheRecord.encode(responses, key)
+        return (bytes, CacheRecord.decode(bytes, key))
+    }
+
+    private func response(_ text: String = "", variant: String = "", received: Date = CacheRig.start, age: Double = 5) -> CachedResponse {
+        CachedResponse(
+            statusCode: 200, headers: ["A": "b"], body: Data(text.utf8), received: received, initialAge: age, variant: variant,
+            checksum: nil)
+    }
+
+    @Test("the body of a single response is not copied, and starts at 0") func body() throws {
+        let long = String(repeating: "long ", count: 1_000), record = try record(response(long))
+        let body = try #require(record.read.first).body
+        #expect(body.startIndex == 0 && body == Data(long.utf8))
+        let addresses = [record.bytes, body].map { $0.withUnsafeBytes { $0.baseAddress } }
         #expect(addresses[0] == addresses[1])
-        let several = CacheRecord.decode(CacheRecord.encode([response("a", "1"), response("bc", "2")], key), key)
+        let several = try self.record(response("a", variant: "1"), response("bc", variant: "2")).read
         #expect(several.map(\.body) == [Data("a".utf8), Data("bc".utf8)] && several.allSatisfy { $0.body.startIndex == 0 })
     }
 
     @Test("a record keeps the time of its response exactly") func time() throws {
-        let key = CacheKey(HTTPRequest(url: try url("https://mock.test/x")), over: "").digests
         for number in 0..<1_000 {
             let received = Date(timeIntervalSinceReferenceDate: 800_000_000 + Double(number) / 997)
-            let response = CachedResponse(
-                statusCode: 200, headers: [:], body: Data(), received: received, initialAge: 0, variant: "", checksum: nil)
-            #expect(CacheRecord.decode(CacheRecord.encode([response], key), key).first?.received == received)
+            #expect(try record(response(received: received)).read.first?.received == received)
         }
+    }
+
+    @Test("a record with numbers that no date or age can be counts as missing", arguments: ["nan", "-inf", "inf", "-1e300", "1e300"])
+    func impossibleNumbers(number: String) throws {
+        let value = try #require(Double(number)), date = Date(timeIntervalSince1970: value)
+        for changed in [response(received: date), response(age: value)] { #expect(try record(changed).read.isEmpty) }
     }
 
     @Test(

@@ -109,28 +109,6 @@ import Testing
         #expect(try await rig.get().text == "3")
     }
 
-    @Test("a response from a real connection is stored, revalidated by a 304, and replaced") func overTheWire() async throws {
-        let tag = Lock("\"1\"")
-        let answer: TestServer.Handler = { request in
-            let tag = tag.withLock { $0 }
-            let headers: HTTPHeaders = ["ETag": tag, "Cache-Control": request.path == "/fresh" ? "max-age=1000" : "no-cache"]
-            return request.headers["If-None-Match"] == tag ? .status(304, headers: headers) : .json([tag], headers: headers)
-        }
-        try await withServer(answer, configure: { $0.cache = HTTPCache(memoryLimit: 1 << 20) }) { server, ness in
-            var sources: [HTTPResponse.Source] = []
-            for path in ["fresh", "fresh", "asked", "asked", "asked"] {
-                let message = try await ness.httpRequest(withUrl: path).dataRequest().value.message
-                #expect(message.statusCode == 200)
-                #expect(try message.parseJSONBody([String].self) == ["\"1\""])
-                sources.append(message.source)
-            }
-            #expect(sources == [.network, .cache, .network, .revalidated, .revalidated])
-            #expect(server.requests.count == 4)
-            tag.withLock { $0 = "\"2\"" }
-            #expect(try await ness.httpRequest(withUrl: "asked").dataRequest(decoding: [String].self).value == ["\"2\""])
-        }
-    }
-
     @Test("a compressed response is stored; on Linux not if the request itself asked for it, because URLSession would not notice a cut")
     func compressed() async throws {
         let answer: TestServer.Handler = { request in
@@ -188,17 +166,15 @@ import Testing
         #expect(try await rig.get().text == "3")
     }
 
-    @Test("a request with its own limits gets no stale response while revalidating") func whileRevalidatingLimits() async throws {
-        for asked in ["no-cache", "max-age=60", "min-fresh=1"] {
-            let rig = CacheRig()
-            rig.count(["Cache-Control": "max-age=60, stale-while-revalidate=30"])
-            _ = try await rig.get()
-            rig.advance(70)
-            #expect(try await rig.get("x", ["Cache-Control": asked]).text == "2", "\(asked)")
-        }
+    @Test(
+        "a request with its own limits gets no stale response while revalidating",
+        arguments: [("", "no-cache"), ("", "max-age=60"), ("", "min-fresh=1"), (", must-revalidate", "")])
+    func whileRevalidatingLimits(server: String, asked: String) async throws {
         let rig = CacheRig()
-        rig.count(["Cache-Control": "max-age=60, stale-while-revalidate=30, must-revalidate"])
-        #expect(try await rig.twice(after: 70) == ["1", "2"])
+        rig.count(["Cache-Control": "max-age=60, stale-while-revalidate=30" + server])
+        _ = try await rig.get()
+        rig.advance(70)
+        #expect(try await rig.get("x", asked.isEmpty ? [:] : ["Cache-Control": asked]).text == "2")
     }
 
     @Test("a reset and the deadline end a background revalidation, and nothing hangs", arguments: [true, false])
@@ -227,47 +203,33 @@ import Testing
         await ended.wait(for: 1)
     }
 
-    @Test("stale-if-error covers a server that fails or cannot be reached", arguments: ["status", "connection"])
-    func ifError(failure: String) async throws {
+    @Test(
+        "stale-if-error covers a server that fails or cannot be reached, but no rejected request and no failed trust",
+        arguments: [
+            ("max-age=60, stale-if-error=100", "", 159, Reply.status(502), "stale 200"),
+            ("max-age=60, stale-if-error=100", "", 160, .status(502), "502"),
+            ("max-age=60, stale-if-error=100", "", 159, .failure(.cannotConnect), "stale 200"),
+            ("max-age=60, stale-if-error=100", "", 160, .failure(.cannotConnect), "cannotConnect"),
+            ("max-age=60, stale-if-error=100", "", 70, .status(404), "404"),
+            ("max-age=60, stale-if-error=100", "", 70, .failure(.tls), "tls"),
+            ("max-age=60, stale-if-error=100, must-revalidate", "", 70, .status(500), "500"),
+            ("max-age=60, stale-if-error=100", "no-cache", 70, .status(500), "500"),
+            ("max-age=60", "stale-if-error=100", 70, .status(500), "stale 200"),
+            ("max-age=60", "", 70, .status(500), "500"),
+        ] as [(String, String, Int, Reply, String)])
+    func ifError(server: String, asked: String, seconds: Int, reply: Reply, expected: String) async throws {
         let rig = CacheRig()
-        let reply: Reply = failure == "status" ? .status(502) : .failure(TransportError(.cannotConnect, "no"))
-        rig.mock.on(
-            .get, "/x", replies: [.text("1", headers: ["Cache-Control": "max-age=60, stale-if-error=100", "ETag": "\"1\""]), reply])
+        rig.mock.on(.get, "/x", replies: [.text("1", headers: ["Cache-Control": server, "ETag": "\"1\""]), reply])
         _ = try await rig.get()
-        rig.advance(159)
-        let response = try await rig.get()
-        #expect(response.text == "1")
-        #expect(response.source == .stale)
-        #expect(response.headers["Age"] == "159")
+        rig.advance(seconds)
+        do {
+            let response = try await rig.get("x", asked.isEmpty ? [:] : ["Cache-Control": asked])
+            #expect((response.source == .stale ? "stale " : "") + "\(response.statusCode)" == expected)
+            if response.source == .stale { #expect(response.text == "1" && response.headers["Age"] == "\(seconds)") }
+        } catch {
+            #expect((error as? NessError)?.kind.rawValue == expected)
+        }
         #expect(rig.asked == 2)
-        rig.advance(1)
-        switch failure {
-        case "status": #expect(try await rig.get().statusCode == 502)
-        default: #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .cannotConnect)
-        }
-    }
-
-    @Test("stale-if-error does not cover a rejected request, a drop or failed trust; a request can ask for it")
-    func ifErrorNot() async throws {
-        for (server, asked, reply, expected) in [
-            ("max-age=60, stale-if-error=100", "", Reply.status(404), "404"),
-            ("max-age=60, stale-if-error=100", "", .failure(TransportError(.tls, "no")), "tls"),
-            ("max-age=60, stale-if-error=100, must-revalidate", "", .status(500), "500"),
-            ("max-age=60, stale-if-error=100", "no-cache", .status(500), "500"),
-            ("max-age=60", "stale-if-error=100", .status(500), "200"),
-            ("max-age=60", "", .status(500), "500"),
-        ] as [(String, String, Reply, String)] {
-            let rig = CacheRig()
-            rig.mock.on(.get, "/x", replies: [.text("1", headers: ["Cache-Control": server]), reply])
-            _ = try await rig.get()
-            rig.advance(70)
-            let outcome = await rig.ness.httpRequest(withUrl: "x").set(headers: asked.isEmpty ? [:] : ["Cache-Control": asked])
-                .dataRequest().settled
-            switch outcome {
-            case .success(let result): #expect("\(result.message.statusCode)" == expected, "\(server) \(asked)")
-            case .failure(let error): #expect((error as? NessError)?.kind.rawValue == expected, "\(server) \(asked)")
-            }
-        }
     }
 
     // MARK: forgetting
@@ -307,88 +269,51 @@ import Testing
         #expect(try await rig.get().text == "2")
     }
 
-    @Test("a response that was requested before a change is not stored after it, in memory or on disk", arguments: [1 << 20, 0])
-    func overtaken(memoryLimit: Int) async throws {
+    @Test(
+        "a response that was requested before a change, or before everything was removed, is not stored after it, in memory or on disk",
+        arguments: [1 << 20, 0], [true, false])
+    func overtaken(memoryLimit: Int, byRemoval: Bool) async throws {
         try await withFolder { folder in
             let rig = CacheRig(memoryLimit: memoryLimit, folder: (folder, 1 << 20))
-            let arrived = TestGate(), go = TestGate(), tally = Tally()
-            rig.mock.on(.get, "/x") { _ in
-                let number = tally.enter() + 1
-                if number == 1 {
-                    arrived.open()
-                    await go.wait()
-                }
-                return .text("\(number)", headers: ["Cache-Control": "max-age=60"])
-            }
+            let go = TestGate()
+            rig.mock.on(.get, "/x", after: go) { .text("\($0.number)", headers: ["Cache-Control": "max-age=60"]) }
             rig.mock.on(.put, "/x") { _ in .status(204) }
             let old = rig.ness.httpRequest(withUrl: "x").dataRequest()
-            await arrived.wait()
-            _ = try await rig.ness.httpRequest(.put, withUrl: "x").dataRequest().value
+            await rig.mock.waitUntil { $0.requests.count == 1 }
+            if byRemoval { await rig.cache.removeAll() } else { _ = try await rig.ness.put("x").response() }
             go.open()
             #expect(try await old.value.message.text == "1")
-            #expect(try await rig.get().text == "2")
+            #expect(try await rig.get().source == .network)
             #expect(try await rig.get().source == .cache)
         }
     }
 
-    @Test("a reset removes everything, and no response from before it is stored afterwards") func reset() async throws {
-        try await withFolder { folder in
-            let rig = CacheRig(folder: (folder, 1 << 20))
-            rig.count(["Cache-Control": "max-age=60"])
-            _ = try await rig.get()
-            #expect(await rig.diskSize() > 0)
-            await rig.ness.reset()
-            #expect(rig.cache.memorySize == 0)
-            #expect(await rig.diskSize() == 0)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
-            #expect(try await rig.get().text == "2")
+    @Test(
+        "a response that a request of another URL, method or variant got under one duplicate identifier is not stored for this one",
+        arguments: [(HTTPMethod.get, "a", "de"), (.head, "x", "de"), (.get, "x", "en")])
+    func sharedIdentifier(method: HTTPMethod, path: String, language: String) async throws {
+        let handler = CountingHandler(), wire = ReceiveGates(), go = TestGate(), arrived = TestGate()
+        let rig = CacheRig {
+            $0.duplicatedHandler = handler
+            wire.install(in: &$0)
         }
-    }
-
-    @Test("a response that another URL or method sent under one duplicate identifier is not stored for this one")
-    func sharedIdentifier() async throws {
-        struct Begun: RequestObserver {
-            let count = Tally()
-            func requestDidBeginExchange(_ request: HTTPRequest) { count.enter() }
+        let headers: HTTPHeaders = ["Cache-Control": "max-age=600", "Vary": "Accept-Language"]
+        rig.mock.on(nil, "/:name") { request in
+            if request.number > 1 { return .text("own", headers: headers) }
+            arrived.open()
+            await go.wait()
+            return .text("shared", headers: headers)
         }
-        for method in [HTTPMethod.get, .head] {
-            let begun = Begun()
-            let rig = CacheRig { $0.observers = [begun] }
-            let go = TestGate(), arrived = TestGate(), path = method == .get ? "/a" : "/b"
-            rig.mock.on(method, path) { _ in
-                arrived.open()
-                await go.wait()
-                return .text("first", headers: ["Cache-Control": "max-age=600"])
-            }
-            rig.mock.on(.get, "/b") { _ in .text("b") }
-            let first = rig.ness.httpRequest(method, withUrl: path).set(duplicateIdentifier: "i").dataRequest()
-            await arrived.wait()
-            let joined = rig.ness.get("b").set(duplicateIdentifier: "i").dataRequest()
-            await begun.count.wait(for: 2)
-            go.open()
-            _ = try await first.value
-            _ = try await joined.value
-            #expect(try await rig.get("b").text == "b")
+        func builder(_ method: HTTPMethod, _ path: String, _ language: String) -> RequestBuilder {
+            rig.ness.httpRequest(method, withUrl: path).set(header: "Accept-Language", to: language).set(duplicateIdentifier: "i")
         }
-    }
-
-    @Test("a response that was fetched for other fields, by a duplicateIdentifier, is not stored as the variant of this request's")
-    func variantOfAnotherCaller() async throws {
-        let handler = CountingHandler(.useBothCompletion)
-        let rig = CacheRig { $0.duplicatedHandler = handler }
-        let joined = TestGate(), began = TestGate()
-        rig.mock.on(.get, "/x") { request in
-            began.open()
-            await joined.wait()
-            return .text(request.headers["Accept-Language"] ?? "", headers: ["Cache-Control": "max-age=60", "Vary": "Accept-Language"])
-        }
-        let builder = rig.ness.get("x")
-        let english = builder.set(header: "Accept-Language", to: "en").set(duplicateIdentifier: "x").dataRequest()
-        await began.wait()
-        let german = builder.set(header: "Accept-Language", to: "de").set(duplicateIdentifier: "x").dataRequest()
-        await handler.tally.wait(for: 1)
-        joined.open()
-        _ = try await (english.value, german.value)
-        #expect(try await rig.get("x", ["Accept-Language": "de"]).text == "de")
+        let first = builder(method, path, language).dataRequest()
+        await arrived.wait()
+        let joined = builder(.get, "x", "de").dataRequest()
+        await wire.changed.wait { joined.status.text.hasPrefix("running") }
+        go.open()
+        _ = try await (first.value, joined.value)
+        #expect(handler.tally.total == 1)
+        #expect(try await rig.get("x", ["Accept-Language": "de"]).text == "own")
     }
 }

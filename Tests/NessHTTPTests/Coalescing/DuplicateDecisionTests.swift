@@ -8,14 +8,19 @@ import Testing
 struct DuplicateDecisionTests {
     /// A server that answers "1" to the first exchange and "2" to the second, each when its gate opens.
     private final class Stage: Sendable {
-        let rig = Rig()
+        let rig: Rig
+        let wire = ReceiveGates()
         let gates = [TestGate(), TestGate(), TestGate()]
         let began = Tally(), ended = Tally()
         let handler: CountingHandler
 
         init(_ decision: RequestDuplicatedDecision) {
-            handler = CountingHandler(decision)
-            rig.ness.duplicatedHandler = handler
+            let handler = CountingHandler(decision)
+            self.handler = handler
+            rig = Rig { [wire] in
+                $0.duplicatedHandler = handler
+                wire.install(in: &$0)
+            }
             rig.mock.on(.post, "/x") { [gates, began, ended] request in
                 let number = request.requestNumberOnConnection
                 began.enter()
@@ -57,123 +62,78 @@ struct DuplicateDecisionTests {
         #expect(try await new.value.message.text == "results")
     }
 
-    @Test("the request of an excluded caller is not retried") func aCallerWhoWasSetAsideIsNotRetried() async throws {
-        let stage = Stage(.dropAndRequestAgain), control = AskedControl(Eager())
-        let old = await stage.call(control), new = await stage.call(control)
-        await isSetAside(old, by: "dropAndRequestAgain")
-        await stage.rig.mock.waitUntil { $0.requests.count == 2 }
-        stage.gates[1].open()
-        #expect(try await new.value.message.text == "2")
+    @Test(
+        "each usual handler decides which of three callers get the result of which exchange, and an excluded caller is not retried",
+        arguments: [
+            (.keepFirstCompletion, "ignoreCurrentCompletion", [1, nil, nil], 1),
+            (.keepLatestCompletion, "useCurrentCompletion", [nil, nil, 1], 1),
+            (.keepAllCompletion, "useBothCompletion", [1, 1, 1], 1),
+            (.requestAllSeparately, "requestSeparately", [1, 2, 3], 3),
+            (.dropPreviousRequest, "dropAndRequestAgain", [nil, nil, 3], 3),
+        ] as [(DefaultDuplicatedHandler, String, [Int?], Int)])
+    func usualHandlers(handler: DefaultDuplicatedHandler, name: String, outcomes: [Int?], exchanges: Int) async throws {
+        let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(url: try url("https://mock.test")))
+        let stage = Stage(handler.decide(on: duplicate)), control = AskedControl(Eager())
+        var callers: [DataPromise] = []
+        for number in 1...3 {
+            let caller = await stage.call(control)
+            callers.append(caller)
+            await stage.began.wait(for: min(number, exchanges))
+            if number > 1, handler == .keepFirstCompletion { continue }
+            // The handler decides before the caller joins.
+            await stage.wire.changed.wait { caller.status.text.hasPrefix("running") }
+        }
+        for (caller, outcome) in zip(callers, outcomes) where outcome == nil { await isSetAside(caller, by: name) }
+        for gate in stage.gates { gate.open() }
+        for (caller, outcome) in zip(callers, outcomes) {
+            if let outcome { #expect(try await caller.value.message.text == "\(outcome)") }
+        }
         #expect(control.asked.entries.isEmpty)
-        #expect(stage.rig.mock.requests.count == 2)
-    }
-
-    @Test("ignoreCurrentCompletion excludes the current caller")
-    func ignoreCurrentCompletion() async throws {
-        let stage = Stage(.ignoreCurrentCompletion)
-        let first = await stage.call(), second = await stage.call(), third = await stage.call()
-        await isSetAside(second, by: "ignoreCurrentCompletion")
-        await isSetAside(third, by: "ignoreCurrentCompletion")
-        stage.gates[0].open()
-        #expect(try await first.value.message.text == "1")
-        #expect(stage.rig.mock.requests.count == 1)
-    }
-
-    @Test("useCurrentCompletion excludes the earlier callers")
-    func useCurrentCompletion() async throws {
-        let stage = Stage(.useCurrentCompletion)
-        let first = await stage.call(), second = await stage.call()
-        await isSetAside(first, by: "useCurrentCompletion")
-        let third = await stage.call()
-        await isSetAside(second, by: "useCurrentCompletion")
-        stage.gates[0].open()
-        #expect(try await third.value.message.text == "1")
-        #expect(stage.rig.mock.requests.count == 1)
-        #expect(stage.handler.asked.entries.map(\.callerCount) == [1, 1])
-    }
-
-    @Test("useBothCompletion gives both callers the result of one exchange")
-    func useBothCompletion() async throws {
-        let stage = Stage(.useBothCompletion)
-        let callers = [await stage.call(), await stage.call()]
-        stage.gates[0].open()
-        for caller in callers { #expect(try await caller.value.message.text == "1") }
-        #expect(stage.rig.mock.requests.count == 1)
-        #expect(stage.handler.asked.entries.map(\.kind) == [.data])
+        #expect(stage.handler.asked.entries.first?.callerCount == 1 && stage.handler.asked.entries.map(\.kind) == [.data, .data])
+        #expect(stage.rig.mock.requests.count == exchanges)
     }
 
     @Test("a decision with a completion passes it the result of the exchange, and excludes both callers", arguments: [true, false])
     func completion(replaces: Bool) async throws {
-        let got = Log<String>(), done = TestGate()
-        let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { result in
-            got.add((try? result.get().text) ?? "error")
-            done.open()
-        }
+        let got = Log<String>()
+        let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { got.add((try? $0.get().text) ?? "error") }
         let stage = Stage(replaces ? .dropAndRequestAgainWithCompletion(completion) : .useCompletion(completion))
-        let callers = [await stage.call(), await stage.call()]
-        for caller in callers {
+        for caller in [await stage.call(), await stage.call()] {
             await isSetAside(caller, by: replaces ? "dropAndRequestAgainWithCompletion" : "useCompletion")
         }
-        let count = replaces ? 2 : 1
-        stage.gates[count - 1].open()
-        await done.wait()
-        #expect(got.entries == ["\(count)"])
-        #expect(stage.rig.mock.requests.count == count)
+        for gate in stage.gates { gate.open() }
+        await got.wait(for: 1)
+        #expect(got.entries == [replaces ? "2" : "1"])
+        #expect(stage.rig.mock.requests.count == (replaces ? 2 : 1))
     }
 
     @Test(
         "an exchange that only a completion waits for ends with a reset, a drop of all requests and a shutdown; the completion gets the drop",
-        arguments: [0, 1, 2])
-    func endOfACompletion(way: Int) async throws {
-        for replaces in [true, false] {
-            let got = Log<NessError.Kind?>(), done = TestGate()
-            let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { result in
-                if case .failure(let error) = result { got.add((error as? NessError)?.kind) }
-                done.open()
-            }
-            let stage = Stage(replaces ? .dropAndRequestAgainWithCompletion(completion) : .useCompletion(completion))
-            let callers = [await stage.call(), await stage.call()]
-            for caller in callers { #expect(await caller.nessError()?.kind == .duplicate) }
-            // An exchange that is ended before the server has its request never gets there.
-            if replaces { await stage.began.wait(for: 2) }
-            switch way {
-            case 0: await stage.rig.ness.reset()
-            case 1: stage.rig.ness.dropAllRequests()
-            default: await stage.rig.ness.shutdown(within: .zero)
-            }
-            await done.wait()
-            #expect(got.entries == [.dropped])
-            await stage.ended.wait(for: replaces ? 2 : 1)
+        arguments: [0, 1, 2], [true, false])
+    func endOfACompletion(way: Int, replaces: Bool) async throws {
+        let got = Log<NessError.Kind?>()
+        let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { result in
+            if case .failure(let error) = result { got.add((error as? NessError)?.kind) }
         }
-    }
-
-    @Test("requestSeparately sends the duplicate on its own") func requestSeparately() async throws {
-        let stage = Stage(.requestSeparately)
-        let first = await stage.call(), second = await stage.call()
-        await stage.rig.mock.waitUntil { $0.requests.count == 2 }
-        stage.gates[1].open()
-        #expect(try await second.value.message.text == "2")
-        stage.gates[0].open()
-        #expect(try await first.value.message.text == "1")
-    }
-
-    @Test("each default handler makes its decision") func theUsualHandlers() throws {
-        let duplicate = DuplicatedRequest(kind: .data, request: HTTPRequest(url: try url("https://mock.test")))
-        let names = [
-            DefaultDuplicatedHandler.dropPreviousRequest, .keepAllCompletion, .keepFirstCompletion, .keepLatestCompletion,
-            .requestAllSeparately,
-        ].map { "\($0.decide(on: duplicate))" }
-        #expect(
-            names == ["dropAndRequestAgain", "useBothCompletion", "ignoreCurrentCompletion", "useCurrentCompletion", "requestSeparately"])
+        let stage = Stage(replaces ? .dropAndRequestAgainWithCompletion(completion) : .useCompletion(completion))
+        let callers = [await stage.call(), await stage.call()]
+        for caller in callers { #expect(await caller.nessError()?.kind == .duplicate) }
+        // An exchange that is ended before the server has its request never gets there.
+        if replaces { await stage.began.wait(for: 2) }
+        switch way {
+        case 0: await stage.rig.ness.reset()
+        case 1: stage.rig.ness.dropAllRequests()
+        default: await stage.rig.ness.shutdown(within: .zero)
+        }
+        await got.wait(for: 1)
+        #expect(got.entries == [.dropped])
+        await stage.ended.wait(for: replaces ? 2 : 1)
     }
 
     @Test("a download that a completion takes over is saved in its file")
     func completionOfADownload() async throws {
-        let saved = Log<URL?>(), done = TestGate(), first = TestGate()
-        let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { result in
-            saved.add((try? result.get())?.file)
-            done.open()
-        }
+        let saved = Log<URL?>(), first = TestGate()
+        let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { saved.add((try? $0.get())?.file) }
         try await withDownloads { number, _ in
             if number == 1 { await first.wait() }
             return .text("content")
@@ -183,7 +143,7 @@ struct DuplicateDecisionTests {
             let earlier = rig.start()
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
             for caller in [earlier, rig.start()] { #expect(await caller.nessError()?.kind == .duplicate) }
-            await done.wait()
+            await saved.wait(for: 1)
             first.open()
             #expect(saved.entries == [rig.file] && rig.saved == Data("content".utf8))
         }
@@ -191,17 +151,13 @@ struct DuplicateDecisionTests {
 
     @Test("a write that a completion takes over outdates the cache when it ends, not when its callers are excluded")
     func completionOfAWrite() async throws {
-        let done = TestGate(), writes = Tally(), mayEnd = TestGate()
+        let done = TestGate(), mayEnd = TestGate()
         let handler = CountingHandler(.useCompletion { _ in done.open() })
         let rig = CacheRig { $0.duplicatedHandler = handler }
         rig.count(["Cache-Control": "max-age=60"])
-        rig.mock.on(.put, "/x") { _ in
-            writes.enter()
-            await mayEnd.wait()
-            return .status(204)
-        }
+        rig.mock.on(.put, "/x", after: mayEnd) { _ in .status(204) }
         let first = rig.ness.put("x").set(stringBody: "b").dataRequest()
-        await writes.wait(for: 1)
+        await rig.mock.waitUntil { $0.requests.count == 1 }
         let second = rig.ness.put("x").set(stringBody: "b").dataRequest()
         for caller in [first, second] { #expect(await caller.nessError()?.kind == .duplicate) }
         // The state before the write.

@@ -6,37 +6,29 @@ import Testing
 
 /// Handlers of duplicates: the requests they are asked about, and the requests that share an exchange.
 @Suite(.inTurn) struct DuplicateHandlerTests {
-    @Test(
-        "a manager takes a usual policy or a handler, which can be replaced; it sees only its own requests")
+    @Test("a manager takes a usual policy or a handler, which can be replaced; it sees only its own requests")
     func duplicatePolicies() async throws {
-        let received = Tally(), go = TestGate()
-        try await serving { request in
-            received.enter()
+        let go = TestGate()
+        try await serving { _ in
             await go.wait()
-            return .text(request.path)
+            return .text("a")
         } _: { server in
             let ness = Ness(onDuplicated: .keepFirstCompletion), other = Ness(onDuplicated: .keepFirstCompletion)
-            func call(_ ness: Ness, _ path: String) -> DataPromise { ness.httpRequest(.post, withUrl: server.at(path)).dataRequest() }
-            let first = call(ness, "/a")
-            await received.wait(for: 1)
-            #expect(await call(ness, "/a").nessError()?.kind == .duplicate)
-            // Another manager does not see this manager's requests.
-            let elsewhere = call(other, "/a")
-            await received.wait(for: 2)
+            func call(_ ness: Ness) -> DataPromise { ness.post(server.url).dataRequest() }
+            let first = call(ness)
+            await server.waitUntil { $0.requestCount == 1 }
+            #expect(await call(ness).nessError()?.kind == .duplicate)
+            let elsewhere = call(other)
+            await server.waitUntil { $0.requestCount == 2 }
             let handler = CountingHandler(.requestSeparately)
             ness.duplicatedHandler = handler
-            try #require(ness.duplicatedHandler is CountingHandler)
-            let separate = call(ness, "/a")
-            await received.wait(for: 3)
+            let separate = call(ness)
+            await server.waitUntil { $0.requestCount == 3 }
             #expect(handler.tally.total == 1)
             go.open()
-            for promise in [first, elsewhere, separate] {
-                let text = try await promise.value.message.text
-                #expect(text == "/a")
-            }
+            let results = try await Promise.all([first, elsewhere, separate]).value
+            #expect(results.map(\.message.text) == ["a", "a", "a"])
         }
-        let given = Ness { $0.duplicatedHandler = CountingHandler() }
-        #expect(given.duplicatedHandler is CountingHandler)
     }
 
     @Test("requests are compared after the delegate has changed them")
@@ -51,10 +43,7 @@ import Testing
         let handler = CountingHandler(), gate = TestGate(), delegate = Delegate()
         let rig = Rig { $0.duplicatedHandler = handler }
         rig.ness.delegate = delegate
-        rig.mock.on(.get, "/same") { _ in
-            await gate.wait()
-            return .text("shared")
-        }
+        rig.mock.on(.get, "/same", after: gate) { _ in .text("shared") }
         let first = rig.ness.httpRequest(withUrl: "a").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }
         let second = rig.ness.httpRequest(withUrl: "b").dataRequest()
@@ -87,16 +76,13 @@ import Testing
 
     @Test(
         "a handler decides for each kind, and receives the request and the number of waiting callers",
-        arguments: RequestKind.comparable)
+        arguments: [RequestKind.data, .upload, .download])
     func kinds(kind: RequestKind) async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("file"), handler = CountingHandler(.useBothCompletion), go = TestGate()
             try Data("file".utf8).write(to: file)
             let rig = Rig { $0.duplicatedHandler = handler }
-            rig.mock.on(.put, "/x") { _ in
-                await go.wait()
-                return .text("one")
-            }
+            rig.mock.on(.put, "/x", after: go) { _ in .text("one") }
             let builder = rig.ness.httpRequest(.put, withUrl: "x")
             func call() -> Promise<HTTPResponse> {
                 switch kind {
@@ -116,37 +102,4 @@ import Testing
             #expect(handler.asked.entries.first?.request.method == .put)
         }
     }
-
-    @Test("requests with an equal identifier share one exchange; each has its own promise and validators")
-    func deduplication() async throws {
-        /// Merges requests that carry the same identifier.
-        struct ByID: DuplicatedHandler {
-            func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
-                duplicate.request.headers.contains("X-Share") ? .useBothCompletion : .requestSeparately
-            }
-        }
-        let go = TestGate(), wire = ReceiveGates()
-        let rig = Rig {
-            $0.duplicatedHandler = ByID()
-            wire.install(in: &$0)
-        }
-        rig.mock.on(.post, "/x") { _ in
-            await go.wait()
-            return .text("one")
-        }
-        let post = rig.ness.httpRequest(.post, withUrl: "x"), sharing = post.set(headers: ["X-Share": "a"])
-        let promises = [sharing, sharing.validate(statusCode: 299), post, post].map { $0.dataRequest() }
-        await wire.changed.wait { promises.allSatisfy { $0.status.text.hasPrefix("running") } }
-        await rig.mock.waitUntil { $0.requests.count >= 3 }
-        go.open()
-        #expect(try await promises[0].value.message.text == "one")
-        #expect(await promises[1].nessError()?.kind == .validation)
-        for promise in promises[2...] { #expect(try await promise.value.message.text == "one") }
-        #expect(rig.mock.requests.count == 3)
-    }
-}
-
-extension RequestKind {
-    /// The kinds of requests of which two can be equal.
-    fileprivate static var comparable: [RequestKind] { [.data, .upload, .download] }
 }

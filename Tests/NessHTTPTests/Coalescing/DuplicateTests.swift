@@ -1,9 +1,10 @@
 import Foundation
-import NessHTTP
 import NessLock
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// A handler that forwards to another one, and counts its calls.
 struct CountingHandler: DuplicatedHandler {
@@ -43,50 +44,26 @@ final class LimitedJoining: DuplicatedHandler {
 
 @Suite("Duplicates", .inTurn)
 struct DuplicateTests {
-    @Test(
-        "a thousand equal requests are one on the wire; the last remaining caller gets the result")
-    func aThousandAreOne() async throws {
-        let gate = TestGate(), handler = CountingHandler(), wire = ReceiveGates()
-        try await withServer { _ in
-            await gate.wait()
-            return .text("one")
-        } configure: {
-            $0.duplicatedHandler = handler
-            wire.install(in: &$0)
-        } _: { server, ness in
-            let promises = (0..<1_000).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
-            await handler.tally.wait(for: 999)
-            // A request that the handler was asked about need not have joined yet.
-            await wire.changed.wait { promises.last?.status.text.hasPrefix("running") == true }
-            for promise in promises.dropLast() { promise.drop() }
-            gate.open()
-            let text = try await promises.last?.value.message.text
-            #expect(text == "one")
-            for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == .dropped) }
-            #expect(server.requestCount == 1)
-        }
-    }
 
-    @Test("when all callers are dropped, the connection closes") func whenAllAreDroppedTheWireIsClosed() async throws {
-        let gate = TestGate(), handler = LimitedJoining(9)
-        try await withServer { _ in
-            await gate.wait()
-            return .text("one")
-        } configure: {
-            $0.duplicatedHandler = handler
-        } _: { server, ness in
-            let promises = (0..<10).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
-            await handler.waitUntilJoined(by: ness.httpRequest(withUrl: "x"))
-            await server.waitUntil { $0.requestCount == 1 }
-            #expect(server.openConnections == 1)
-            for promise in promises { promise.drop() }
-            #expect(await server.waitUntil { $0.busyConnections == 0 })
-            gate.open()
-            // A new caller starts a new exchange.
-            let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
-            #expect(text == "one")
-            #expect(server.requestCount == 2)
+    @Test(
+        "a thousand requests that differ only in priority and ignored fields are one on the wire; the last remaining caller gets the result"
+    )
+    func aThousandAreOne() async throws {
+        let gate = TestGate(), wire = ReceiveGates()
+        let rig = Rig {
+            $0.headersIgnoredInDuplicates = ["x-TRACE"]
+            wire.install(in: &$0)
         }
+        rig.mock.on(.get, "/x", after: gate) { _ in .text("one") }
+        let promises = (0..<1_000).map { number in
+            rig.ness.get("x").set(header: "X-Trace", to: "\(number)").set(priority: number < 500 ? .high : .low).dataRequest()
+        }
+        await wire.changed.wait { promises.allSatisfy { $0.status.text.hasPrefix("running") } }
+        for promise in promises.dropLast() { promise.drop() }
+        gate.open()
+        #expect(try await promises[999].value.message.text == "one")
+        for promise in promises.dropLast() { #expect(await promise.nessError()?.kind == .dropped) }
+        #expect(rig.mock.requests.count == 1)
     }
 
     @Test(
@@ -95,10 +72,7 @@ struct DuplicateTests {
     func theDefault(method: HTTPMethod) async throws {
         let gate = TestGate(), wire = ReceiveGates(), isSafe = [.get, .head, .options].contains(method)
         let rig = Rig { wire.install(in: &$0) }
-        rig.mock.on(method, "/x") { _ in
-            await gate.wait()
-            return .status(200)
-        }
+        rig.mock.on(method, "/x", after: gate) { _ in .status(200) }
         let promises = (0..<3).map { _ in rig.ness.httpRequest(method, withUrl: "x").dataRequest() }
         await wire.changed.wait { promises.allSatisfy { $0.status.text.hasPrefix("running") } }
         gate.open()
@@ -133,18 +107,13 @@ struct DuplicateTests {
     }
 
     @Test("each caller of a shared exchange has its own validators") func eachCallerHasItsOwnValidators() async throws {
-        let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion }, gate = TestGate(), handler = CountingHandler()
-        rig.ness.duplicatedHandler = handler
-        rig.mock.on(.get, "/x") { _ in
-            await gate.wait()
-            return .json(User(id: 1, name: "a"), status: 404)
-        }
-        // A decoding request has `Accept: application/json`. The others need it, too, to be equal.
-        let request = rig.ness.httpRequest(withUrl: "x").set(headers: ["Accept": "application/json"])
-        let any = request.dataRequest()
-        let strict = request.validate(statusCode: 200).dataRequest()
+        let gate = TestGate(), wire = ReceiveGates(), rig = Rig { wire.install(in: &$0) }
+        rig.mock.on(.get, "/x", after: gate) { _ in .json(User(id: 1, name: "a"), status: 404) }
+        // A decoding request has `Accept: application/json`. The others need it to be equal.
+        let request = rig.ness.get("x").set(headers: ["Accept": "application/json"])
+        let any = request.dataRequest(), strict = request.validate(statusCode: 200).dataRequest()
         let typed = request.validate(statusCode: 404).dataRequest(decoding: User.self)
-        await handler.tally.wait(for: 2)
+        await wire.changed.wait { [any.status, strict.status, typed.status].allSatisfy { $0.text.hasPrefix("running") } }
         gate.open()
         #expect(try await any.value.message.statusCode == 404)
         #expect(await strict.nessError()?.kind == .validation)
@@ -155,30 +124,11 @@ struct DuplicateTests {
     // MARK: identity
 
     /// Returns true if a request counts as a duplicate of another.
-    private func isMerged(
-        ignoring names: [String] = [], _ first: (Ness) -> RequestBuilder, _ second: (Ness) -> RequestBuilder
-    ) async throws -> Bool {
-        let gate = TestGate(), handler = CountingHandler(), wire = ReceiveGates()
-        let mock = MockTransport(onUnmatched: .reply(.status(200)))
-        let transport = FakeTransport { request, receive in
-            await gate.wait()
-            try await mock.send(request) { _ in }
-            try await receive(.head(statusCode: 200, headers: [:]))
+    private func isMerged(_ first: RequestBuilder, _ second: RequestBuilder, ignoring names: Set<String> = []) throws -> Bool {
+        let identities = try [first, second].map { builder in
+            RequestIdentity(try builder.build(), in: CallContext(builder.makeCall(.data)), ignoring: names)
         }
-        let ness = Ness {
-            $0.transport = transport
-            $0.duplicatedHandler = handler
-            $0.headersIgnoredInDuplicates = names
-            wire.install(in: &$0)
-        }
-        let one = first(ness).dataRequest()
-        await wire.changed.wait { one.status.text.hasPrefix("running") }
-        let other = second(ness).dataRequest()
-        await wire.changed.wait { other.status.text.hasPrefix("running") }
-        gate.open()
-        _ = try await (one.value, other.value)
-        #expect(mock.requests.count == 2 - handler.tally.total)
-        return handler.tally.total == 1
+        return identities[0] != nil && identities[0] == identities[1]
     }
 
     @Test(
@@ -190,47 +140,33 @@ struct DuplicateTests {
             ("https://a.test/x?a=1", "https://a.test/x?a=2", false), ("https://a.test/x?a=1&b=2", "https://a.test/x?b=2&a=1", false),
             ("https://a.test/x", "https://b.test/x", false), ("https://a.test/x", "http://a.test/x", false),
             ("https://a.test/x", "https://a.test:444/x", false),
-        ]) func theURL(first: String, second: String, isEqual: Bool) async throws
+        ]) func theURL(first: String, second: String, isEqual: Bool) throws
     {
-        #expect(
-            try await isMerged {
-                $0.httpRequest(withUrl: first)
-            } _: {
-                $0.httpRequest(withUrl: second)
-            } == isEqual)
+        #expect(try isMerged(Ness().get(first), Ness().get(second)) == isEqual)
     }
 
-    @Test("requests differ by method, header fields and body, but not by time limits and priority")
-    func theMethodTheHeadersAndTheBody() async throws {
-        let address = "https://a.test/x"
-        func get(_ headers: HTTPHeaders) -> (Ness) -> RequestBuilder { { $0.httpRequest(withUrl: address).set(headers: headers) } }
-        func post(_ body: String) -> (Ness) -> RequestBuilder { { $0.httpRequest(.post, withUrl: address).set(stringBody: body) } }
-        func urgent(_ builder: RequestBuilder) -> RequestBuilder { builder.set(priority: .high) }
-        func patient(_ builder: RequestBuilder) -> RequestBuilder { builder.set(timeout: .seconds(99), deadline: .seconds(99)) }
+    @Test("requests differ by method, header fields and body, but not by time limits")
+    func theMethodTheHeadersAndTheBody() throws {
+        let get = Ness().get("https://a.test/x"), post = Ness().post("https://a.test/x")
+        func with(_ headers: HTTPHeaders) -> RequestBuilder { get.set(headers: headers) }
         let merged = [
-            try await isMerged(get(["Accept": "a", "X": "1"]), get(["x": "1", "accept": "a"])), try await isMerged(post("a"), post("a")),
-            try await isMerged(get([:])) { patient($0.httpRequest(withUrl: address)) },
-            try await isMerged(get([:])) { urgent($0.httpRequest(withUrl: address)) },
-            try await isMerged(ignoring: ["x-TRACE"], get(["X-Trace": "1"]), get(["x-trace": "2"])),
+            try isMerged(with(["Accept": "a", "X": "1"]), with(["x": "1", "accept": "a"])),
+            try isMerged(post.set(stringBody: "a"), post.set(stringBody: "a")),
+            try isMerged(get, get.set(timeout: .seconds(99), deadline: .seconds(99))),
+            try isMerged(with(["X-Trace": "1"]), with(["x-trace": "2"]), ignoring: ["x-trace"]),
         ]
-        #expect(merged == [true, true, true, true, true])
+        #expect(merged == [true, true, true, true])
         let separate = [
-            try await isMerged(get([:]), { $0.httpRequest(.head, withUrl: address) }),
-            try await isMerged(get(["Accept": "a"]), get(["Accept": "b"])), try await isMerged(get(["Accept": "a"]), get([:])),
-            try await isMerged(get(["X-Trace": "1"]), get(["X-Trace": "2"])), try await isMerged(post("a"), post("b")),
+            try isMerged(get, Ness().head("https://a.test/x")), try isMerged(with(["Accept": "a"]), with(["Accept": "b"])),
+            try isMerged(with(["Accept": "a"]), get), try isMerged(with(["X-Trace": "1"]), with(["X-Trace": "2"])),
+            try isMerged(post.set(stringBody: "a"), post.set(stringBody: "b")),
         ]
         #expect(separate == [false, false, false, false, false])
     }
 
-    @Test("a request with a closure for redirects is never a duplicate") func aRedirectPolicyThatDecidesEqualsNoOther() async throws {
-        func get(_ policy: RedirectPolicy) -> (Ness) -> RequestBuilder {
-            { $0.httpRequest(withUrl: "https://a.test/x").set(redirects: policy) }
-        }
-        let decides = get(.decide(limit: 3) { _ in .follow })
-        let merged = [
-            try await isMerged(decides, decides), try await isMerged(get(.stop), get(.stop)),
-            try await isMerged(get(.stop), get(.follow())),
-        ]
-        #expect(merged == [false, true, false])
+    @Test("a request with a closure for redirects is never a duplicate") func aRedirectPolicyThatDecidesEqualsNoOther() throws {
+        let get = Ness().get("https://a.test/x"), decides = get.set(redirects: .decide(limit: 3) { _ in .follow })
+        let stops = get.set(redirects: .stop)
+        #expect(try [isMerged(decides, decides), isMerged(stops, stops), isMerged(stops, get)] == [false, true, false])
     }
 }

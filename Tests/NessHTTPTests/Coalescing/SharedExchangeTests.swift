@@ -7,45 +7,23 @@ import Testing
 
 /// Tests that callers who share a flight keep their own secrets, time limits and validators.
 @Suite(.inTurn(.withoutSockets)) struct SharedExchangeTests {
-    @Test("a caller's error names its own request, and hides that caller's secrets")
-    func ownSecrets() async throws {
+    @Test("a caller's error names its own request and attempts, and hides that caller's secrets", arguments: [true, false])
+    func ownSecrets(isStatus: Bool) async throws {
         let gate = TestGate(), handler = CountingHandler()
         let rig = Rig { $0.duplicatedHandler = handler }
-        rig.mock.on(.get, "/x") { _ in
-            await gate.wait()
-            return .json(["badge": "1234"], status: 500)
-        }
-        let plain = rig.ness.httpRequest(withUrl: "x?badge=1234").validate(statusCode: 200)
+        rig.mock.on(.get, "/x", after: gate) { _ in isStatus ? .json(["badge": "1234"], status: 500) : .failure(.connectionLost) }
+        let plain = rig.ness.get("x?badge=1234").validate(statusCode: 200)
         let first = plain.dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }
         let second = plain.set(secretNames: ["badge"]).dataRequest()
         await handler.tally.wait(for: 1)
         gate.open()
-        let open = await first.nessError(), hidden = await second.nessError()
+        let open = await first.nessError(), hidden = try #require(await second.nessError())
         #expect(open?.description.contains("1234") == true)
-        #expect(hidden?.description.contains("1234") == false, "\(hidden.map(\.description) ?? "")")
-        #expect(hidden?.response?.description.contains("1234") == false)
-        #expect(hidden?.request?.id != open?.request?.id)
+        #expect(hidden.kind == (isStatus ? .validation : .connectionLost) && hidden.context.attempts == 1)
+        #expect(!hidden.description.contains("1234") && hidden.response?.description.contains("1234") != true)
+        #expect(hidden.request?.id != open?.request?.id)
         #expect(rig.mock.requests.count == 1)
-    }
-
-    @Test("a transport error of a shared flight hides each caller's secrets, and counts that caller's attempts")
-    func ownSecretsOfTheWire() async throws {
-        let gate = TestGate(), handler = CountingHandler()
-        let rig = Rig { $0.duplicatedHandler = handler }
-        rig.mock.on(.get, "/x") { _ in
-            await gate.wait()
-            return .failure(.connectionLost)
-        }
-        let first = rig.ness.httpRequest(withUrl: "x?badge=1234").dataRequest()
-        await rig.mock.waitUntil { $0.requests.count == 1 }
-        let second = rig.ness.httpRequest(withUrl: "x?badge=1234").set(secretNames: ["badge"]).dataRequest()
-        await handler.tally.wait(for: 1)
-        gate.open()
-        #expect(await first.nessError()?.description.contains("1234") == true)
-        let hidden = await second.nessError()
-        #expect(hidden?.kind == .connectionLost && hidden?.context.attempts == 1)
-        #expect(hidden?.description.contains("1234") == false)
     }
 
     @Test("a caller who joins several exchanges, such as those of segments, leaves after its own idle timeout")
@@ -92,16 +70,12 @@ import Testing
         var table = FlightTable()
         let (before, identity) = try Self.flight("x")
         let (other, otherIdentity) = try Self.flight("y")
-        func insert(_ flight: Flight) {
-            let isInserted = table.insert(flight, replacing: nil)
-            #expect(isInserted)
-        }
-        insert(before)
-        insert(other)
+        let areInserted = [before, other].map { table.insert($0, replacing: nil) }
+        #expect(areInserted == [true, true])
         table.closeReads(of: ExactText("https://mock.test/x"))
         #expect(table.running(identity) == nil && table.running(otherIdentity) === other)
         let (after, _) = try Self.flight("x")
-        insert(after)
+        _ = table.insert(after, replacing: nil)
         #expect(table.writeCount == 1)
         for number in 0..<1_000 { table.closeReads(of: ExactText("https://mock.test/\(number)")) }
         #expect(table.running(identity) === after && table.running(otherIdentity) === other)
@@ -110,42 +84,14 @@ import Testing
         #expect(table.running(identity) === after)
         table.closeReads(of: ExactText("https://mock.test/x"))
         #expect(table.running(identity) == nil)
-        table.remove(after)
-        table.remove(other)
-        insert(before)
-        #expect(table.running(identity) === before)
         for flight in [before, after, other] { flight.discard() }
-    }
-
-    @Test("a read that starts after a write has completed does not join a read from before it")
-    func readAfterWrite() async throws {
-        let gate = TestGate()
-        let rig = Rig()
-        rig.mock.on(.get, "/x") { request in
-            guard request.number == 1 else { return .text("after") }
-            await gate.wait()
-            return .text("before")
-        }
-        rig.mock.on(.put, "/x", replies: [.status(204), .status(409), .failure(.connectionLost)])
-        let before = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await rig.mock.waitUntil { $0.requests.count == 1 }
-        // A write to another URL changes nothing.
-        rig.mock.on(.put, "/y") { _ in .status(204) }
-        _ = try await rig.ness.httpRequest(.put, withUrl: "y").dataRequest().value
-        _ = try await rig.ness.httpRequest(.put, withUrl: "x").set(stringBody: "1").dataRequest().value
-        #expect(try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "after")
-        gate.open()
-        #expect(try await before.value.message.text == "before")
     }
 
     @Test("a duplicate identifier never merges requests with different credentials")
     func identifierAndCredential() async throws {
         let gate = TestGate()
         let rig = Rig()
-        rig.mock.on(.get, "/x") { request in
-            await gate.wait()
-            return .text(request.headers["Authorization"] ?? "")
-        }
+        rig.mock.on(.get, "/x", after: gate) { request in .text(request.headers["Authorization"] ?? "") }
         let request = rig.ness.httpRequest(withUrl: "x").set(duplicateIdentifier: "me")
         let mine = request.set(headers: ["Authorization": "mine"]).dataRequest()
         let yours = request.set(headers: ["Authorization": "yours"]).dataRequest()
@@ -153,27 +99,6 @@ import Testing
         gate.open()
         #expect(try await mine.value.message.text == "mine")
         #expect(try await yours.value.message.text == "yours")
-    }
-
-    @Test("a caller who leaves a shared flight gets no more events, and is released")
-    func leaving() async throws {
-        let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let flight = Flight(request, in: Self.context(request))
-        let leaving = Self.context(request), staying = Self.context(request)
-        let first = try #require(flight.join(request, in: leaving))
-        let second = try #require(flight.join(request, in: staying, excludingOthers: "excluded"))
-        let excluded = await #expect(throws: NessError.self) { _ = try await first.waiter?.wait() }
-        #expect(excluded?.kind == .duplicate)
-        flight.report(.began)
-        #expect(leaving.call.attempts == 0)
-        #expect(staying.call.attempts == 1)
-        #expect(flight.callerCount == 1)
-        // A caller whose task is canceled leaves, too.
-        await withTaskGroup(of: Void.self) { group in
-            group.cancelAll()
-            group.addTask { _ = try? await second.waiter?.wait() }
-        }
-        #expect(flight.callerCount == 0 && !flight.isOpen)
     }
 
     @Test("a flight that does not start, because another caller was faster, is released with its caller")
@@ -187,24 +112,5 @@ import Testing
             flight.discard()
         }
         #expect(released == nil)
-    }
-
-    @Test("a caller who joins a flight just before its end gets its response; one that all callers have left accepts nobody")
-    func joiningAtTheEnd() async throws {
-        let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let ended = Flight(request, in: Self.context(request))
-        let first = try #require(ended.join(request, in: Self.context(request)))
-        ended.report(.began)
-        ended.finish(.success(HTTPResponse(statusCode: 204, request: request)))
-        #expect(try await first.waiter?.wait().statusCode == 204)
-        #expect(!ended.isOpen)
-        let late = Self.context(request)
-        #expect(try await ended.join(request, in: late)?.waiter?.wait().statusCode == 204)
-        #expect(late.call.attempts == 1, "it knows what happened before it joined")
-
-        let left = Flight(request, in: Self.context(request))
-        _ = try #require(left.join(request, in: Self.context(request)))
-        left.excludeMembers(becauseOf: "excluded")
-        #expect(left.join(request, in: Self.context(request)) == nil, "it was left by all")
     }
 }

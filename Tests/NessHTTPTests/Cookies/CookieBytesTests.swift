@@ -9,8 +9,8 @@ import Testing
     private static let start = Date(timeIntervalSince1970: 784_111_777)
     private static let composed = "caf\u{E9}", decomposed = "cafe\u{301}"
 
-    private func cookie(_ field: String, from url: String = "https://a.example.com/") throws -> Cookie? {
-        Cookie(setCookie: field, from: try #require(URL(string: url)), now: Self.start)
+    private func cookie(_ field: String, from text: String = "https://a.example.com/") throws -> Cookie? {
+        Cookie(setCookie: field, from: try url(text), now: Self.start)
     }
 
     @Test(
@@ -34,7 +34,7 @@ import Testing
     func address(host: String, domain: String) throws {
         #expect(try cookie("a=b; Domain=\(domain)", from: "http://\(host)/") == nil)
         let own = try #require(Cookie(name: "a", value: "b", domain: domain, includesSubdomains: true))
-        let url = try #require(URL(string: "http://\(host)/"))
+        let url = try url("http://\(host)/")
         #expect(own.isHostOnly && !own.applies(to: ParsedURL(url), now: Self.start))
     }
 
@@ -43,7 +43,7 @@ import Testing
 
     @Test("names, values and paths that are canonically equal are different")
     func equality() throws {
-        let url = try #require(URL(string: "https://a.example.com/")), jar = CookieJar(now: { Self.start })
+        let url = try url("https://a.example.com/"), jar = CookieJar(now: { Self.start })
         for name in [Self.composed, Self.decomposed] { jar.store(from: ["Set-Cookie": "\(name)=\(name); Path=/"], url: url) }
         #expect(jar.cookies.count == 2)
         #expect(jar.cookies[0] != jar.cookies[1] && Set(jar.cookies).count == 2)
@@ -67,13 +67,13 @@ import Testing
         #expect(try cookie("a=b; Domain=.\u{301}example.com") == nil)
         let root = try #require(Cookie(name: "a", value: "b", domain: "a.test", path: "/\u{301}x"))
         #expect(root.path.isExactly("/\u{301}x"))
-        let folder = try #require(try cookie("a=b; Path=/a")), url = try #require(URL(string: "https://a.example.com/ab"))
+        let folder = try #require(try cookie("a=b; Path=/a")), url = try url("https://a.example.com/ab")
         #expect(!folder.applies(to: ParsedURL(url), now: Self.start))
     }
 
     @Test("two values of a Cookie field that are canonically equal keep their callers' parts apart")
     func callersPart() throws {
-        let cookies = JarCookies(), url = try #require(URL(string: "https://a.test/"))
+        let cookies = JarCookies(), url = try url("https://a.test/")
         let first = cookies.set(in: HTTPRequest(url: url, headers: ["Cookie": "own=1"])) { _ in "own=1; n=\(Self.composed)" }
         _ = cookies.set(in: HTTPRequest(url: url)) { _ in "own=1; n=\(Self.decomposed)" }
         var part: String?

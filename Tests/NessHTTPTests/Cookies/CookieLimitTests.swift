@@ -12,10 +12,10 @@ import Testing
 
     private func jar() -> CookieJar { CookieJar(now: { Self.start }) }
 
-    private func set(_ fields: [String], in jar: CookieJar, from url: String = "https://a.example.com/") throws {
+    private func set(_ fields: [String], in jar: CookieJar, from text: String = "https://a.example.com/") throws {
         var headers = HTTPHeaders()
         for field in fields { headers.add(field, for: "Set-Cookie") }
-        jar.store(from: headers, url: try #require(URL(string: url)))
+        jar.store(from: headers, url: try url(text))
     }
 
     @Test("one response with thousands of cookies costs a few visits of each", arguments: ["https", "http"])
@@ -58,7 +58,7 @@ import Testing
         for number in 0..<1_000 { try set(["a=1"], in: jar, from: "https://h\(number).test/") }
         try set(["b=1; Domain=example.com"], in: jar)
         let before = jar.visitCount
-        #expect(jar.header(for: try #require(URL(string: "https://x.example.com/"))) == "b=1")
+        #expect(jar.header(for: try url("https://x.example.com/")) == "b=1")
         #expect(jar.visitCount == before + 1)
     }
 
@@ -81,7 +81,7 @@ import Testing
         try set(["id=1"], in: jar, from: "https://me.s3.amazonaws.com/")
         try set((0..<200).map { "a\($0)=1" }, in: jar, from: "https://evil.s3.amazonaws.com/")
         try set(["wide=1; Domain=amazonaws.com"], in: jar, from: "https://evil.s3.amazonaws.com/")
-        #expect(jar.header(for: try #require(URL(string: "https://me.s3.amazonaws.com/"))) == "id=1")
+        #expect(jar.header(for: try url("https://me.s3.amazonaws.com/")) == "id=1")
         #expect(jar.cookies.count == 181)
     }
 
@@ -98,7 +98,7 @@ import Testing
         try set(["b=1; Secure"], in: jar)
         #expect(!jar.cookies.map(\.name).contains("plain") && jar.cookies.map(\.name).contains("s0"))
         // A request with the first cookie makes it the latest.
-        _ = jar.header(for: try #require(URL(string: "https://a.example.com/s0")))
+        _ = jar.header(for: try url("https://a.example.com/s0"))
         try set(["c=1; Secure"], in: jar)
         #expect(jar.cookies.map(\.name).contains("s0") && !jar.cookies.map(\.name).contains("s1"))
         // Setting a cookie again is a use, too.

@@ -12,12 +12,12 @@ import Testing
 
     private func jar() -> CookieJar { CookieJar(now: { Self.start }) }
 
-    private func set(_ fields: String..., in jar: CookieJar, from url: String = "https://a.example.com/") throws {
-        let url = try #require(URL(string: url))
+    private func set(_ fields: String..., in jar: CookieJar, from text: String = "https://a.example.com/") throws {
+        let url = try url(text)
         for field in fields { jar.store(from: ["Set-Cookie": field], url: url) }
     }
 
-    private func sent(_ jar: CookieJar, to url: String) throws -> String? { jar.header(for: try #require(URL(string: url))) }
+    private func sent(_ jar: CookieJar, to text: String) throws -> String? { jar.header(for: try url(text)) }
 
     @Test(
         "an http response neither overwrites, nor deletes, nor hides a secure cookie",
@@ -39,7 +39,7 @@ import Testing
 
     @Test("an http response may set a cookie that hides no secure one: by name, host, path, or after its expiry")
     func besidesSecure() throws {
-        let jar = CookieJar(now: { Self.start }), time = Lock(Self.start)
+        let jar = jar(), time = Lock(Self.start)
         try set("id=good; Secure; Path=/login", in: jar)
         try set("other=1; Path=/login", "id=top; Path=/", in: jar, from: "http://a.example.com/")
         try set("id=elsewhere; Path=/login", in: jar, from: "http://c.example.com/")
@@ -151,26 +151,22 @@ import Testing
         try await withServer({ _ in .text("") }, configure: { $0.cookies = jar }) { server, ness in
             var headers: HTTPHeaders = ["Cookie": "a=1", "X": "1"]
             headers.add("b=2", for: "cookie")
-            #expect(headers["COOKIE"] == "a=1; b=2" && headers.values(for: "Cookie") == ["a=1", "b=2"])
-            _ = try await ness.httpRequest(withUrl: server.url).set(headers: headers).dataRequest().value
-            jar.store(from: ["Set-Cookie": "b=jar; Path=/"], url: server.url)
-            jar.store(from: ["Set-Cookie": "c=3; Path=/"], url: server.url)
-            _ = try await ness.httpRequest(withUrl: server.url).set(headers: headers).dataRequest().value
-            _ = try await Ness().httpRequest(withUrl: server.url).set(headers: headers).dataRequest().value
+            _ = try await ness.get(server.url).set(headers: headers).response()
+            try set("b=jar; Path=/", "c=3; Path=/", in: jar, from: server.url.absoluteString)
+            for ness in [ness, Ness()] { _ = try await ness.get(server.url).set(headers: headers).response() }
             #expect(server.requests.map { $0.headers.values(for: "Cookie") } == [["a=1; b=2"], ["a=1; b=2; c=3"], ["a=1; b=2"]])
         }
     }
 
     @Test("a response that a loader fetched from another host sets cookies for that host")
     func mirror() async throws {
-        let jar = CookieJar(), mock = MockTransport()
-        mock.on(.get, "https://mirror.test/x", replies: [.status(200, headers: ["Set-Cookie": "a=1"])])
-        let ness = Ness {
-            $0.transport = mock
+        let jar = CookieJar(), mirror = try url("https://mirror.test/x")
+        let rig = Rig {
             $0.cookies = jar
-            $0.inserted.exchange = [.modifyRequest { $0.url = try #require(URL(string: "https://mirror.test/x")) }]
+            $0.inserted.exchange = [.modifyRequest { $0.url = mirror }]
         }
-        _ = try await ness.get("https://origin.test/x").response()
+        rig.mock.on(.get, "https://mirror.test/x", replies: [.status(200, headers: ["Set-Cookie": "a=1"])])
+        _ = try await rig.ness.get("https://origin.test/x").response()
         #expect(jar.cookies.map(\.domain) == ["mirror.test"])
     }
 }

@@ -51,22 +51,17 @@ struct CircuitBreakerTests {
     }
 
     @Test("one successful probe closes the breaker") func oneProbeClosesIt() async throws {
-        let gate = TestGate(), isWell = Lock(false), arrived = Tally()
-        rig.mock.on(.get, "/x") { _ in
-            guard isWell.withLock({ $0 }) else { return .status(503) }
-            arrived.enter()
-            await gate.wait()
-            return .status(200)
-        }
+        let gate = TestGate()
+        rig.mock.on(.get, "/x", replies: [.status(503)])
         #expect(await gets(5).last == "circuitOpen")
-        isWell.withLock { $0 = true }
+        rig.mock.on(.get, "/x", after: gate) { _ in .status(200) }
         rig.clock.advance(by: .seconds(29))
         #expect(await get() == "circuitOpen")
         rig.clock.advance(by: .seconds(1))
         let probe = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await arrived.wait(for: 1)
+        await rig.mock.waitUntil { $0.requests.count == 5 }
         #expect(await gets(3) == ["circuitOpen", "circuitOpen", "circuitOpen"])
-        #expect(arrived.total == 1)
+        #expect(rig.mock.requests.count == 5)
         gate.open()
         #expect(try await probe.value.message.statusCode == 200)
         #expect(await gets(3) == ["200", "200", "200"])
@@ -83,18 +78,12 @@ struct CircuitBreakerTests {
         #expect(await gets(2) == ["500", "circuitOpen"])
     }
 
-    @Test("the error of an open breaker says that no request was sent") func theErrorSaysThatNothingWasSent() async throws {
+    @Test("the error of an open breaker says that no request was sent; a reset closes the breaker")
+    func theErrorSaysThatNothingWasSent() async throws {
         rig.mock.on(.get, "/x", replies: [.status(500)])
         _ = await gets(4)
         let error = await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError()
-        #expect(error?.kind == .circuitOpen)
-        #expect(error?.context.attempts == 0)
-        #expect(error?.context.reason.contains("mock.test") == true)
-    }
-
-    @Test("a reset closes the breaker") func aResetClosesIt() async throws {
-        rig.mock.on(.get, "/x", replies: [.status(500)])
-        #expect(await gets(5).last == "circuitOpen")
+        #expect(error?.kind == .circuitOpen && error?.context.attempts == 0 && error?.context.reason.contains("mock.test") == true)
         await rig.ness.reset()
         #expect(await get() == "500")
     }
@@ -107,53 +96,37 @@ struct CircuitBreakerTests {
             $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 1)
             $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
         }
-        rig.mock.on(.get, "/x") { _ in
-            await gate.wait()
-            return .status(500)
-        }
+        rig.mock.on(.get, "/x", after: gate) { _ in .status(500) }
         let promises = (0..<202).map { _ in rig.ness.httpRequest(withUrl: "x").dataRequest() }
         await rig.mock.waitUntil { $0.requests.count == 2 }
         gate.open()
-        var ends: [String: Int] = [:]
-        for promise in promises {
-            do {
-                ends["\(try await promise.value.message.statusCode)", default: 0] += 1
-            } catch {
-                ends[(error as? NessError)?.kind.rawValue ?? "\(error)", default: 0] += 1
-            }
-        }
-        #expect(ends == ["500": 2, "circuitOpen": 200])
+        let ends = try await Promise.allSettled(promises).value
+        #expect(ends.count { (try? $0.get().message.statusCode) == 500 } == 2)
+        for case .failure(let error) in ends { #expect((error as? NessError)?.kind == .circuitOpen) }
         #expect(rig.mock.requests.count == 2)
     }
 
     @Test("the head of a successful stream closes the breaker, while the body still arrives")
     func streamClosesCircuit() async throws {
-        let clock = ManualClock(), fails = Lock(true), end = TestGate()
-        let server = try await TestServer.start(script: { _ in
-            fails.withLock { $0 }
-                ? [.receiveRequest, .send("HTTP/1.1 500 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"), .close]
-                : [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 100\r\n\r\nhead"), .wait(end), .close]
-        })
+        let fails = Lock(true), end = TestGate(), clock = ManualClock()
         let ness = Ness {
-            $0.baseURL = server.url
+            $0.transport = FakeTransport { _, receive in
+                try await receive(.head(statusCode: fails.withLock { $0 } ? 500 : 200, headers: [:]))
+                if !fails.withLock({ $0 }) { await end.wait() }
+            }
             $0.clock = clock
             $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 2, openDuration: .seconds(30))
             $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
         }
-        for _ in 0..<2 { #expect(try await ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode == 500) }
-        #expect(await ness.httpRequest(withUrl: "x").dataRequest().nessError()?.kind == .circuitOpen)
+        defer { end.open() }
+        let request = ness.get("https://mock.test/x")
+        for _ in 0..<2 { #expect(try await request.response().statusCode == 500) }
+        #expect(await request.dataRequest().nessError()?.kind == .circuitOpen)
         fails.withLock { $0 = false }
         clock.advance(by: .seconds(30))
-        // This request is the probe. Its body does not end.
-        let stream = ness.httpRequest(withUrl: "x").streamRequest()
-        let result = try await stream.value
-        let other = ness.httpRequest(withUrl: "x").streamRequest()
-        #expect(try await other.value.message.statusCode == 200)
-        withExtendedLifetime(result) {}
-        stream.drop()
-        other.drop()
-        ness.dropAllRequests()
-        end.open()
-        await server.stop()
+        // The first one is the probe. Its body does not end.
+        let probe = try await request.streamRequest().value
+        #expect(try await request.streamRequest().value.message.statusCode == 200)
+        #expect(probe.message.statusCode == 200)
     }
 }

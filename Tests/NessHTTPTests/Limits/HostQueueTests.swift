@@ -8,45 +8,32 @@ import Testing
 
 /// The host queue as a server and a caller see it.
 @Suite(.inTurn) struct HostQueueTests {
-    /// Answers the requests in the order in which they come, each when its gate opens.
-    private struct Desk: Sendable {
-        let gates: [TestGate]
-        let tally = Tally()
-
-        init(_ count: Int) { gates = (0..<count).map { _ in TestGate() } }
-
-        @Sendable func answer(_ request: ReceivedRequest) async throws -> Reply {
-            let number = tally.enter()
-            defer { tally.leave() }
-            if gates.indices.contains(number) { await gates[number].wait() }
-            return .text(request.target)
-        }
-    }
-
     @Test(
         "a server never has more concurrent requests than the limit; the default is six",
         arguments: [1, 2, 5, nil] as [Int?],
         [true, false])
     func limit(_ limit: Int?, _ hasBody: Bool) async throws {
         let count = 15, most = limit ?? 6
-        let desk = Desk(count)
-        try await serving(desk.answer) { server in
+        let tally = Tally(), gates = (0..<count).map { _ in TestGate() }
+        try await serving { request in
+            let number = tally.enter()
+            defer { tally.leave() }
+            await gates[number].wait()
+            return .text(request.target)
+        } _: { server in
             let ness = Ness { if let limit { $0.maximumConnectionsPerHost = limit } }
             let promises = (0..<count).map { number in
-                hasBody
-                    ? ness.httpRequest(.post, withUrl: server.at("/\(number)")).set(stringBody: "x").dataRequest()
-                    : ness.httpRequest(withUrl: server.at("/\(number)")).dataRequest()
+                let url = server.at("/\(number)")
+                return (hasBody ? ness.post(url).set(stringBody: "x") : ness.get(url)).dataRequest()
             }
             for number in 0..<count {
                 // As many as may run are there before the next is let go.
-                await desk.tally.wait(for: min(count, most + number))
-                desk.gates[number].open()
+                await tally.wait(for: min(count, most + number))
+                gates[number].open()
             }
-            for (number, promise) in promises.enumerated() {
-                let text = try await promise.value.message.text
-                #expect(text == "/\(number)")
-            }
-            #expect(desk.tally.most == most)
+            let texts = try await Promise.all(promises).value.map(\.message.text)
+            #expect(texts == (0..<count).map { "/\($0)" })
+            #expect(tally.most == most)
             #expect(server.requestCount == count)
         }
     }
@@ -80,122 +67,70 @@ import Testing
         }
     }
 
-    @Test("each manager has its own limit")
-    func managers() async throws {
-        let desk = Desk(2)
-        try await serving(desk.answer) { server in
-            let promises = (0..<2).map { number in
-                Ness { $0.maximumConnectionsPerHost = 1 }.httpRequest(withUrl: server.at("/\(number)")).dataRequest()
-            }
-            await server.waitUntil { $0.requestCount == 2 }
-            for gate in desk.gates { gate.open() }
-            for promise in promises { _ = try await promise.value }
+    @Test("a redirect within the host keeps its slot")
+    func redirectInFullQueue() async throws {
+        let rig = Rig {
+            $0.maximumConnectionsPerHost = 1
+            $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
         }
+        for number in 1...3 { rig.mock.on(.get, "/\(number)") { _ in .status(302, headers: ["Location": "/\(number - 1)"]) } }
+        rig.mock.on(.get, "/0") { _ in .text("arrived") }
+        let promises = (0..<10).map { _ in rig.ness.get("3").dataRequest() }
+        #expect(try await Promise.all(promises).value.map(\.message.text) == Array(repeating: "arrived", count: 10))
+        #expect(rig.mock.requests.count == 40)
     }
 
     @Test("a drop, an error, a redirect and a response each free the slot")
     func freed() async throws {
-        let reached = TestGate()
-        try await serving({ request in
-            switch request.path {
-            case "/hold":
-                reached.open()
-                await TestGate().wait()
-                return .text("never")
-            case "/reset": return .script([.reset])
-            case "/redirect": return .status(302, headers: ["Location": "/to"])
-            case "/truncated": return .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 9\r\n\r\nx"), .close])
-            default: return .text("fine")
-            }
-        }) { server in
-            let ness = Ness { $0.maximumConnectionsPerHost = 1 }
-            let hold = ness.httpRequest(withUrl: server.at("/hold")).dataRequest()
-            await reached.wait()
-            hold.drop()
-            let promises = ["/reset", "/redirect", "/truncated", "/fine"].map { ness.httpRequest(withUrl: server.at($0)).dataRequest() }
-            let outcomes = try await Promise.allSettled(promises).value
-            #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == ["failed", "fine", "failed", "fine"])
-        }
-    }
-
-    @Test("a redirect within the host keeps its slot")
-    func redirectInFullQueue() async throws {
-        try await serving({ request in
-            let number = Int(request.path.dropFirst()) ?? 0
-            return number == 0 ? .text("arrived") : .status(302, headers: ["Location": "/\(number - 1)"])
-        }) { server in
-            let ness = Ness {
-                $0.maximumConnectionsPerHost = 1
-                $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
-            }
-            let promises = (0..<10).map { _ in ness.httpRequest(withUrl: server.at("/3")).dataRequest() }
-            let outcomes = try await Promise.allSettled(promises).value
-            #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == Array(repeating: "arrived", count: 10))
-            #expect(server.requestCount == 40)
-        }
+        let rig = Rig { $0.maximumConnectionsPerHost = 1 }
+        rig.mock.on(.get, "/hold", after: TestGate()) { _ in .status(500) }
+        rig.mock.on(.get, "/lost", replies: [.failure(.connectionLost)])
+        rig.mock.on(.get, "/redirect", replies: [.status(302, headers: ["Location": "/fine"])])
+        rig.mock.on(.get, "/truncated", replies: [.text("x", headers: ["Content-Length": "9"])])
+        rig.mock.on(.get, "/fine", replies: [.text("fine")])
+        let hold = rig.ness.get("hold").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        let promises = ["lost", "redirect", "truncated", "fine"].map { rig.ness.get($0).dataRequest() }
+        hold.drop()
+        let outcomes = try await Promise.allSettled(promises).value
+        #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == ["failed", "fine", "failed", "fine"])
     }
 
     // MARK: time
 
+    /// A manager that admits nothing until its limit is raised, and whose server does not respond.
+    private func closed() -> Rig {
+        let rig = Rig(advances: false)
+        rig.ness.maximumConnectionsPerHost = 0
+        rig.mock.on(.get, "/waiting", after: TestGate()) { _ in .status(500) }
+        return rig
+    }
+
     @Test("the time in the queue does not count toward the idle timeout")
     func idleTimeout() async throws {
-        let desk = Desk(2), clock = ManualClock(), passed = TestGate()
-        try await serving(desk.answer) { server in
-            let ness = Ness {
-                $0.maximumConnectionsPerHost = 1
-                $0.clock = clock
-                $0.loaders = [Passing(path: "/waiting", gate: passed)]
-            }
-            let held = ness.httpRequest(withUrl: server.at("/held")).set(timeout: .seconds(1_000_000)).dataRequest()
-            await server.waitUntil { $0.requestCount == 1 }
-            await clock.waitForSleepers(1)
-            let waiting = ness.httpRequest(withUrl: server.at("/waiting")).set(timeout: .seconds(10)).dataRequest()
-            await passed.wait()
-            clock.advance(by: .seconds(11_000))
-            #expect(!waiting.isCompleted && !held.isCompleted)
-            #expect(clock.sleeperCount == 1)
-            desk.gates[0].open()
-            _ = try await held.value
-            await server.waitUntil { $0.requestCount == 2 }
-            await clock.waitForSleepers(1)
-            clock.advance(by: .seconds(9))
-            #expect(!waiting.isCompleted)
-            clock.advance(by: .seconds(2))
-            #expect(await waiting.nessError()?.kind == .timedOut)
-        }
+        let rig = closed(), waiting = rig.ness.get("waiting").set(timeout: .seconds(10)).dataRequest()
+        try await rig.ness.waitForRequests(1, at: .hostQueue)
+        rig.clock.advance(by: .seconds(11_000))
+        #expect(!waiting.isCompleted && rig.clock.sleeperCount == 0)
+        rig.ness.maximumConnectionsPerHost = 1
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        await rig.clock.waitForSleepers(1)
+        rig.clock.advance(by: .seconds(9))
+        #expect(!waiting.isCompleted)
+        rig.clock.advance(by: .seconds(2))
+        #expect(await waiting.nessError()?.kind == .timedOut)
     }
 
     @Test("the time in the queue counts toward the deadline, and a request that runs out of it is never sent")
     func deadline() async throws {
-        let desk = Desk(1), clock = ManualClock()
-        try await serving(desk.answer) { server in
-            let ness = Ness {
-                $0.maximumConnectionsPerHost = 1
-                $0.clock = clock
-            }
-            let held = ness.httpRequest(withUrl: server.at("/held")).set(timeout: .seconds(1_000_000)).dataRequest()
-            await server.waitUntil { $0.requestCount == 1 }
-            await clock.waitForSleepers(1)
-            let waiting = ness.httpRequest(withUrl: server.at("/waiting")).set(deadline: .seconds(10)).dataRequest()
-            await clock.waitForSleepers(2)
-            clock.advance(by: .seconds(11))
-            let error = await waiting.nessError()
-            #expect(error?.kind == .timedOut)
-            #expect(error?.context.attempts == 0)
-            desk.gates[0].open()
-            _ = try await held.value
-            _ = try await ness.httpRequest(withUrl: server.at("/after")).dataRequest().value
-            #expect(server.requests.map(\.target) == ["/held", "/after"])
-        }
+        let rig = closed(), waiting = rig.ness.get("waiting").set(deadline: .seconds(10)).dataRequest()
+        try await rig.ness.waitForRequests(1, at: .hostQueue)
+        rig.clock.advance(by: .seconds(11))
+        let error = await waiting.nessError()
+        #expect(error?.kind == .timedOut && error?.context.attempts == 0)
+        rig.ness.maximumConnectionsPerHost = 1
+        rig.mock.on(.get, "/after", replies: [.status(200)])
+        _ = try await rig.ness.get("after").response()
+        #expect(rig.mock.requests.map(\.url.path) == ["/after"])
     }
-
-    private struct Passing: HTTPLoader {
-        let path: String
-        let gate: TestGate
-        func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-            if request.url.path == path { gate.open() }
-            return try await next(request)
-        }
-    }
-
 }

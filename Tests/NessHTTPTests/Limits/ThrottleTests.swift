@@ -8,8 +8,7 @@ import Testing
 @Suite("Throttle", .inTurn(.withoutSockets))
 struct ThrottleTests {
     private func rig(_ limit: ThrottleLimit, advances: Bool = false) -> Rig {
-        let rig = Rig(advances: advances, onUnmatched: .reply(.status(200))) { $0.throttle = limit }
-        return rig
+        Rig(advances: advances, onUnmatched: .reply(.status(200))) { $0.throttle = limit }
     }
 
     /// Sends a request and waits until the throttle's timer sleeps for it.
@@ -18,13 +17,6 @@ struct ThrottleTests {
         let promise = rig.ness.httpRequest(withUrl: path).dataRequest()
         await rig.clock.waitUntil { $0.sleeps.count == before + 1 && $0.sleeperCount == 1 }
         return promise
-    }
-
-    @Test("the rules can be read") func rules() {
-        let throttle = ThrottleLimit(rate: 2, scope: .host), breaker = CircuitBreakerLimit(), budget = RetryBudget()
-        #expect(throttle.rate == 2 && throttle.burst == 1 && throttle.scope == .host)
-        #expect(breaker.failureRatio == 0.5 && breaker.minimumRequests == 20 && breaker.openDuration == .seconds(30))
-        #expect(budget.ratio == 0.2 && budget.minimum == 100 && budget.window == breaker.window)
     }
 
     @Test("after a burst, requests start at the rate") func aBurstThenTheRate() async throws {
@@ -64,30 +56,5 @@ struct ThrottleTests {
         for number in 0..<5 { _ = try await rig.ness.httpRequest(withUrl: "\(number)").dataRequest().value }
         #expect(rig.clock.sleeps.isEmpty)
         #expect(rig.mock.requests.count == 5)
-    }
-
-    @Test("requests that waited in the host's queue start at the rate, and not together")
-    func behindTheHostQueue() async throws {
-        let reached = Tally(), go = TestGate()
-        let rig = Rig(advances: false) {
-            $0.throttle = ThrottleLimit(rate: 1)
-            $0.maximumConnectionsPerHost = 1
-        }
-        rig.mock.on(.get, "/first") { _ in
-            reached.enter()
-            await go.wait()
-            return .status(200)
-        }
-        for path in ["/a", "/b"] { rig.mock.on(.get, path, replies: [.status(200)]) }
-        let first = rig.ness.httpRequest(withUrl: "first").dataRequest()
-        await reached.wait(for: 1)
-        let waiting = ["a", "b"].map { rig.ness.httpRequest(withUrl: $0).dataRequest() }
-        rig.clock.advance(by: .seconds(10))
-        go.open()
-        // One of the two has the token of these ten seconds. The other has its slot now, and waits for the next token.
-        await rig.untilAsleep()
-        #expect(rig.mock.requests.count == 2)
-        rig.clock.advance(by: .seconds(1))
-        for promise in [first] + waiting { _ = try await promise.value }
     }
 }

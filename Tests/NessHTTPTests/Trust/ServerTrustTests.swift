@@ -52,14 +52,10 @@ struct ServerTrustTests {
             ["a.com": .publicKeys(["short"])],
         ] as [[String: ServerTrust.Rule]])
     func mistakes(_ hosts: [String: ServerTrust.Rule]) async throws {
-        let mock = MockTransport(onUnmatched: .reply(.status(200)))
-        let ness = Ness {
-            $0.transport = mock
-            $0.serverTrust = .pinned(hosts)
-        }
-        let error = await #expect(throws: NessError.self) { try await ness.get("https://other.test/").response() }
+        let rig = Rig { $0.serverTrust = .pinned(hosts) }
+        let error = await #expect(throws: NessError.self) { try await rig.ness.get("https://other.test/").response() }
         #expect(error?.kind == .invalidRequest && error?.context.reason.hasPrefix("serverTrust: ") == true)
-        #expect(mock.requests.isEmpty)
+        #expect(rig.mock.requests.isEmpty)
     }
 
     @Test("a host that percent-encoding hides is not sent", arguments: ["https://%EF%BD%85xample.com/", "https://m%C3%BCnchen.de/"])
@@ -72,31 +68,21 @@ struct ServerTrustTests {
 
     @Test("the keys of a pinned host do not apply after a redirect to another host")
     func redirect() async throws {
-        let mock = MockTransport()
-        mock.on(.get, "https://pinned.test/x", replies: [.status(302, headers: ["Location": "https://free.test/y"])])
-        mock.on(.get, "https://free.test/y", replies: [.text("body")])
-        let ness = Ness {
-            $0.transport = mock
-            $0.serverTrust = .pinned(["pinned.test": .publicKeys([Self.key])])
-        }
-        let response = try await ness.get("https://pinned.test/x").response()
-        #expect(response.text == "body")
-        #expect(mock.requests.map(\.tlsDemands?.publicKeys) == [[Self.key], nil])
+        let rig = Rig { $0.serverTrust = .pinned(["pinned.test": .publicKeys([Self.key])]) }
+        rig.mock.on(.get, "https://pinned.test/x", replies: [.status(302, headers: ["Location": "https://free.test/y"])])
+        rig.mock.on(.get, "https://free.test/y", replies: [.text("body")])
+        #expect(try await rig.ness.get("https://pinned.test/x").text() == "body")
+        #expect(rig.mock.requests.map(\.tlsDemands?.publicKeys) == [[Self.key], nil])
     }
 
     @Test("a request to a pinned host over http, or over a transport that checks no keys, is not sent")
     func cannotCheck() async throws {
-        let mock = MockTransport(onUnmatched: .reply(.status(200)))
         let pinned = ServerTrust.pinned(["pinned.test": .publicKeys([Self.key])])
-        let plain = Ness {
-            $0.transport = mock
-            $0.serverTrust = pinned
-        }
-        let overHTTP = await #expect(throws: NessError.self) { try await plain.get("http://pinned.test/").response() }
+        let rig = Rig(onUnmatched: .reply(.status(200))) { $0.serverTrust = pinned }
+        let overHTTP = await #expect(throws: NessError.self) { try await rig.ness.get("http://pinned.test/").response() }
         #expect(overHTTP?.kind == .invalidRequest)
-        #expect(try await plain.get("https://pinned.test/").response().statusCode == 200)
-        #expect(try await plain.get("http://other.test/").response().statusCode == 200)
-        #expect(mock.requests.map(\.url.scheme) == ["https", "http"])
+        for url in ["https://pinned.test/", "http://other.test/"] { _ = try await rig.ness.get(url).response() }
+        #expect(rig.mock.requests.map(\.url.scheme) == ["https", "http"])
 
         let fake = Ness {
             $0.transport = FakeTransport { _, _ in Issue.record("the request was sent") }
@@ -110,26 +96,23 @@ struct ServerTrustTests {
     func demands() async throws {
         let certificates = try Certificates(pem: Data(FixedCertificate.pem.utf8))
         let identity = ClientIdentity(pkcs12: Data("p12".utf8), password: "secret")
-        let mock = MockTransport(onUnmatched: .reply(.status(200)))
-        let ness = Ness {
-            $0.transport = mock
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.serverTrust = .pinned(["a.test": .authorities(certificates)])
             $0.clientIdentities = ["*.test": identity]
         }
         for url in ["https://a.test/", "https://b.test/", "http://b.test/", "https://c.example/"] {
-            _ = try await ness.get(url).response()
+            _ = try await rig.ness.get(url).response()
         }
-        #expect(mock.requests.map(\.tlsDemands?.authorities) == [certificates, nil, nil, nil])
-        #expect(mock.requests.map(\.tlsDemands?.identity) == [identity, identity, nil, nil])
-        let overHTTP = await #expect(throws: NessError.self) { try await ness.get("http://a.test/").response() }
+        #expect(rig.mock.requests.map(\.tlsDemands?.authorities) == [certificates, nil, nil, nil])
+        #expect(rig.mock.requests.map(\.tlsDemands?.identity) == [identity, identity, nil, nil])
+        let overHTTP = await #expect(throws: NessError.self) { try await rig.ness.get("http://a.test/").response() }
         #expect(overHTTP?.kind == .invalidRequest)
         // The authorities of all hosts do not forbid http.
-        let others = Ness {
-            $0.transport = mock
+        let others = Rig(onUnmatched: .reply(.status(200))) {
             $0.serverTrust = .pinned(["*": .authorities(certificates), "b.test": .system])
         }
-        for url in ["http://a.test/", "https://a.test/", "http://b.test/"] { _ = try await others.get(url).response() }
-        #expect(mock.requests.suffix(3).map(\.tlsDemands?.authorities) == [nil, certificates, nil])
+        for url in ["http://a.test/", "https://a.test/", "http://b.test/"] { _ = try await others.ness.get(url).response() }
+        #expect(others.mock.requests.map(\.tlsDemands?.authorities) == [nil, certificates, nil])
     }
 
     @Test("a transport that shows no identities, and a mistake in the hosts of identities, fail the request before it is sent")
@@ -164,10 +147,9 @@ struct ServerTrustTests {
     func secrets() {
         let identity = ClientIdentity(pkcs12: Data("key-bytes".utf8), password: "hidden-word")
         let configuration = Ness { $0.clientIdentities = ["a.test": identity] }.configuration
-        var dumped = ""
-        dump(configuration, to: &dumped)
-        for text in ["\(identity)", String(reflecting: identity), "\(configuration)", dumped] {
-            #expect(!text.contains("hidden-word") && !text.contains("key-bytes"))
+        for secret in ["hidden-word", "key-bytes"] {
+            expectHidden(secret, in: identity)
+            expectHidden(secret, in: configuration)
         }
     }
 
@@ -187,13 +169,11 @@ struct ServerTrustTests {
 
     @Test("a request with the demands of another manager has those of this one alone, and its response has none")
     func demandsOfAnotherManager() async throws {
-        let mock = MockTransport(onUnmatched: .reply(.status(200)))
-        let ness = Ness {
-            $0.transport = mock
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
             $0.loaders = [.modifyRequest { $0.tlsDemands = TLSDemands(publicKeys: [Self.key]) }]
         }
-        let response = try await ness.get("https://free.test/").response()
-        #expect(mock.requests.map(\.tlsDemands) == [nil] && response.request.tlsDemands == nil)
+        let response = try await rig.ness.get("https://free.test/").response()
+        #expect(rig.mock.requests.map(\.tlsDemands) == [nil] && response.request.tlsDemands == nil)
     }
 }
 
