@@ -87,7 +87,7 @@ public struct RequestLogger: RequestObserver {
         log: @escaping @Sendable (Level, String, HTTPRequest) -> Void
     ) {
         (self.style, lowest, self.log) = (style, level, log)
-        self.bodyLimit = max(0, bodyLimit)
+        self.bodyLimit = min(max(0, bodyLimit), .max / 4)
     }
 
     private func add(_ level: Level, about request: HTTPRequest, _ text: @autoclosure () -> String) {
@@ -142,13 +142,9 @@ public struct RequestLogger: RequestObserver {
         var lines = [title]
         lines += headers.map(redactor.redactedLine)
         guard body.length != 0 else { return lines.joined(separator: "\n") }
-        let limit = bodyLimit.multipliedReportingOverflow(by: 4)
         let start =
             bodyLimit == 0
-            ? nil
-            : body.data.flatMap {
-                redactor.excerpt(of: $0, contentType: headers[HeaderName.contentType], limit: limit.overflow ? .max : limit.partialValue)
-            }
+            ? nil : body.data.flatMap { redactor.excerpt(of: $0, contentType: headers[HeaderName.contentType], limit: 4 * bodyLimit) }
         let shown = start.map { start in
             guard start.kind == .shown else { return start.text }
             // Each line is escaped on its own, so that no control character remains.
