@@ -182,15 +182,15 @@ import Testing
 
     @Test("a loader that replaces the error of a stream that has started does not make its body whole")
     func replacedError() async throws {
-        struct Fallback: HTTPLoader {
-            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-                do { return try await next(request) } catch { return HTTPResponse(statusCode: 200, request: request) }
-            }
+        let fallback = ClosureLoader { request, next in
+            do { return try await next(request) } catch { return HTTPResponse(statusCode: 200, request: request) }
         }
-        try await withServer(
-            { _ in .script([.send(Self.head + "5\r\nhello\r\n"), .close]) }, configure: { $0.insert(Fallback(), at: .attempt) }
-        ) {
-            _, ness in
+        try await withServer {
+            _ in
+            .script([.send(Self.head), Self.chunk("hello"), .close])
+        } configure: {
+            $0.insert(fallback, at: .attempt)
+        } _: { _, ness in
             var text = ""
             let error = await #expect(throws: NessError.self) {
                 for try await chunk in ness.get("x").streamRequest().chunks { text += String(decoding: chunk, as: UTF8.self) }
