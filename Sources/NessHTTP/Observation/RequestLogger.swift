@@ -170,8 +170,5 @@ public struct RequestLogger: RequestObserver {
         (error as? NessError)?.description ?? "\(request): \(type(of: error))"
     }
 
-    private static func seconds(_ duration: Duration) -> String {
-        let milliseconds = Int64((duration / .milliseconds(1)).rounded())
-        return "\(milliseconds / 1_000).\(String(1_000 + milliseconds % 1_000).dropFirst()) s"
-    }
+    private static func seconds(_ duration: Duration) -> String { String(format: "%.3f s", duration / .seconds(1)) }
 }

@@ -73,26 +73,6 @@ import Testing
         }
     }
 
-    @Test("a download waits for one of another manager that uses its partial file")
-    func otherManager() async throws {
-        let gate = TestGate()
-        try await withDownloads(of: Self.server) {
-            if $0.number == 1 { await gate.wait() }
-            return $1
-        } _: { rig in
-            let first = rig.start()
-            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
-            let other = Ness { $0.baseURL = rig.server.url }
-            let second = other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file)
-            await untilTrue { PartialFileClaims.shared.waitingCount(rig.partial.path) > 0 }
-            #expect(rig.server.requestCount == 1)
-            gate.open()
-            _ = try await first.value
-            _ = try await second.value
-            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
-        }
-    }
-
     @Test("a download of another manager continues one that was just dropped")
     func afterDropElsewhere() async throws {
         try await withDownloads(of: Self.server, stallsFirst) { rig in

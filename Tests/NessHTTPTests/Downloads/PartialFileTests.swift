@@ -61,21 +61,6 @@ import Testing
         }
     }
 
-    @Test("a file that has been prepared is closed until a request of the download leaves the queues, and leaves nothing if it is empty")
-    func closedUntilItIsUsed() async throws {
-        try await withFolder { folder in
-            let place = folder.appendingPathComponent("a.ness-part")
-            let file = try await PartialFile.open(path: place.path, source: "s", elapsed: { .zero })
-            #expect(file.state.withLock { $0.file == nil } && folder.entries.isEmpty)
-            try await file.during {
-                try await file.open()
-                #expect(file.state.withLock { $0.file != nil } && folder.entries == ["a.ness-part"])
-            }
-            await file.close()
-            #expect(folder.entries.isEmpty)
-        }
-    }
-
     @Test("a file that no later run can resume is removed, regardless of the version that the server names", arguments: ["s", nil])
     func ofNoUse(source: String?) async throws {
         try await withFolder { folder in

@@ -9,7 +9,6 @@ import Testing
 @Suite(.inTurn) struct DecodedEventTests {
     private struct Chunk: Decodable, Sendable, Equatable { let text: String }
 
-    private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
     private static let type: HTTPHeaders = ["Content-Type": "text/event-stream"]
 
     private func texts(_ events: DecodedSequence<Chunk>) async throws -> [String] {
@@ -26,7 +25,7 @@ import Testing
     func end() async throws {
         let begin = "data: {\"text\":\"a\"}\n\n: ping\n\ndata:\n\nevent: x\ndata: {\"text\":\ndata: \"b\"}\n\n"
         let text = begin + "data: [DONE]\n\ndata: {\"text\":\"c\"}\n\n"
-        try await withServer({ _ in .script([.send(Self.head + text), .stall]) }) { server, ness in
+        try await withServer({ _ in .script([.send(eventHead + text), .stall]) }) { server, ness in
             let request = ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["stream": true])
             let found = try await texts(request.events(decoding: Chunk.self))
             #expect(found == ["a", "b"])
@@ -50,7 +49,7 @@ import Testing
     func endingValue() async throws {
         let begin = "data: {\"text\":\"a\"}\n\n", end = "event: x\ndata: {\"text\":\"stop\"}\n\ndata: {\"text\":\"c\"}\n\n"
         try await withServer({ request in
-            request.path == "/cut" ? .text(begin, headers: Self.type) : .script([.send(Self.head + begin + end), .stall])
+            request.path == "/cut" ? .text(begin, headers: Self.type) : .script([.send(eventHead + begin + end), .stall])
         }) { server, ness in
             func events(_ path: String) -> DecodedSequence<Chunk> {
                 ness.httpRequest(.post, withUrl: path).events(
@@ -134,7 +133,7 @@ import Testing
 
     @Test("data that cannot be decoded end the sequence and the connection with an error that holds them; as results they are an element")
     func undecodable() async throws {
-        try await withServer({ _ in .script([.send(Self.head + Self.bad), .stall]) }) { server, ness in
+        try await withServer({ _ in .script([.send(eventHead + Self.bad), .stall]) }) { server, ness in
             let events = ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self), iterator = events.makeAsyncIterator()
             #expect(try await iterator.next()?.text == "a")
             let error = try #require(await #expect(throws: NessError.self) { _ = try await iterator.next() })
@@ -149,7 +148,7 @@ import Testing
 
     @Test("leaving the loop and canceling its task close the connection immediately", arguments: [true, false])
     func stop(byCancel: Bool) async throws {
-        try await withServer({ _ in .script([.send(Self.head + "data: {\"text\":\"a\"}\n\n"), .stall]) }) { server, ness in
+        try await withServer({ _ in .script([.send(eventHead + "data: {\"text\":\"a\"}\n\n"), .stall]) }) { server, ness in
             let first = TestGate()
             let task = Task {
                 for try await _ in ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self) {

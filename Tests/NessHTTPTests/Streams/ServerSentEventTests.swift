@@ -61,8 +61,7 @@ import Testing
     @Test("an endless event closes the connection with a typed error, and the request is not sent again", arguments: [true, false])
     func endlessEvent(isReconnecting: Bool) async throws {
         let line = Data(("data: " + String(repeating: "x", count: 65_529) + "\n").utf8)
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-        try await withServer({ _ in .script([.send(head), .sendUntilClosed(line)]) }) { server, ness in
+        try await withServer({ _ in .script([.send(eventHead), .sendUntilClosed(line)]) }) { server, ness in
             let request = ness.httpRequest(withUrl: "x")
             let error = await #expect(throws: NessError.self) {
                 for try await _ in isReconnecting ? request.reconnectingEvents() : request.streamRequest().serverSentEvents {}

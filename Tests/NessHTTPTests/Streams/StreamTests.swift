@@ -6,10 +6,6 @@ import Testing
 
 /// Responses that are handed on as they come, over real sockets.
 @Suite(.inTurn) struct StreamTests {
-    private static let head = "HTTP/1.1 200 OK\r\n\(opaque)Transfer-Encoding: chunked\r\n\r\n"
-
-    private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
-
     private func strings(_ chunks: ResponseSequence<Data>) async throws -> String {
         var whole = Data()
         for try await chunk in chunks { whole += chunk }
@@ -21,7 +17,7 @@ import Testing
         let gates = [TestGate(), TestGate()]
         try await withServer({ _ in
             .script([
-                .send(Self.head), .wait(gates[0]), Self.chunk("one"), .wait(gates[1]), Self.chunk("two"), .send("0\r\n\r\n"),
+                .send(chunkedHead), .wait(gates[0]), .chunk("one"), .wait(gates[1]), .chunk("two"), .send("0\r\n\r\n"),
             ])
         }) { _, ness in
             let result = try await ness.httpRequest(withUrl: "x").streamRequest().value
@@ -39,7 +35,7 @@ import Testing
     @Test("a drop before the head and a cancel while reading end the stream and close the connection", arguments: [true, false])
     func end(beforeHead: Bool) async throws {
         let received = TestGate(), reads = TestGate()
-        let steps: [ConnectionStep] = beforeHead ? [.signal(received), .stall] : [.send(Self.head), .signal(received), .stall]
+        let steps: [ConnectionStep] = beforeHead ? [.signal(received), .stall] : [.send(chunkedHead), .signal(received), .stall]
         try await withServer({ _ in .script(steps) }) { server, ness in
             let promise = ness.httpRequest(withUrl: "x").streamRequest()
             await received.wait()
@@ -104,7 +100,7 @@ import Testing
         let gate = TestGate()
         try await withServer({ request in
             guard request.path == "/b" else { return .status(status, headers: ["Location": "/b"]) }
-            return .script([.send(Self.head), Self.chunk("one"), .wait(gate), Self.chunk("two"), .send("0\r\n\r\n")])
+            return .script([.send(chunkedHead), .chunk("one"), .wait(gate), .chunk("two"), .send("0\r\n\r\n")])
         }) {
             $0.loaders = [
                 .followUp { response in
