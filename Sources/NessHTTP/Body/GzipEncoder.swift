@@ -7,7 +7,8 @@ final class GzipEncoder {
     private let deflater: Deflater
     private var checksum = UInt32.max
     private var count: UInt32 = 0
-    private var hasBegun = false
+    /// The start of the output: the format's mark, DEFLATE (8), no flags, no time, no level, and an unspecified system (255).
+    private var head = Data([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF])
 
     /// Makes an encoder.
     /// - Parameter deflater: The platform's compressor; `nil` if the platform has none.
@@ -19,8 +20,7 @@ final class GzipEncoder {
 
     /// Compresses bytes in one call.
     static func encode(_ data: Data) throws -> Data {
-        let encoder = try GzipEncoder()
-        return try encoder.encode(data, ends: true)
+        try GzipEncoder().encode(data, ends: true)
     }
 
     /// Compresses the next bytes.
@@ -29,12 +29,8 @@ final class GzipEncoder {
     ///   - ends: True for the last bytes. No call may follow.
     /// - Returns: The compressed bytes that are complete. They may be empty unless `ends` is true.
     func encode(_ input: Data, ends: Bool) throws -> Data {
-        var output = Data()
-        if !hasBegun {
-            hasBegun = true
-            // The format's mark, DEFLATE (8), no flags, no time, no level, and an unspecified system (255).
-            output += [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
-        }
+        var output = head
+        head = Data()
         input.withUnsafeBytes { bytes in
             var checksum = checksum
             for byte in bytes { checksum = Self.table[Int(truncatingIfNeeded: (checksum ^ UInt32(byte)) & 0xFF)] ^ (checksum >> 8) }

@@ -5,12 +5,7 @@ extension HTTPResponse {
     /// - Parameter type: The type. For an `Optional`, an empty body gives `nil`.
     /// - Throws: `NessError.decoding`, which contains this response.
     func value<Value: Decodable>(of type: Value.Type) throws -> Value {
-        if let raw = type as? any RawContent.Type {
-            guard let value = raw.makeContent(of: self) as? Value else {
-                throw NessError.decoding(NessError.Context(request: request, response: self, reason: "the content is not a \(type)"))
-            }
-            return value
-        }
+        if let raw = type as? any RawContent.Type, let value = raw.makeContent(of: self) as? Value { return value }
         return try parseJSONBody(type)
     }
 }

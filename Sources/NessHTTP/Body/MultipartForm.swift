@@ -126,16 +126,14 @@ public struct MultipartForm: Sendable {
 
     /// Escapes a name as browsers do (WHATWG HTML, "multipart/form-data encoding algorithm"): quotes and line breaks are percent-encoded.
     private static func escaped(_ name: String) -> String {
-        var escaped = ""
-        for scalar in name.unicodeScalars {
+        name.unicodeScalars.map { scalar in
             switch scalar {
-            case "\r": escaped += "%0D"
-            case "\n": escaped += "%0A"
-            case "\"": escaped += "%22"
-            default: escaped.unicodeScalars.append(scalar)
+            case "\r": "%0D"
+            case "\n": "%0A"
+            case "\"": "%22"
+            default: String(scalar)
             }
-        }
-        return escaped
+        }.joined()
     }
 
     /// Writes each line break of a field's name as CR LF, as browsers do. They leave a file's name unchanged.

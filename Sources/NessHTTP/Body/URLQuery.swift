@@ -69,27 +69,12 @@ public struct URLQuery: Sendable, Hashable {
         items.insert(contentsOf: value?.queryItems(named: name) ?? [], at: index)
     }
 
-    /// Adds every parameter of `other`, in place of existing parameters of the same name.
-    /// - Parameters:
-    ///   - other: The query whose values are used.
-    ///   - keepingPrevious: True to keep existing parameters of the same name, before the new ones.
-    package mutating func merge(_ other: URLQuery, keepingPrevious: Bool = false) {
-        if !keepingPrevious {
-            let names = Set(other.items.map(\.name))
-            items.removeAll { names.contains($0.name) }
-        }
-        items += other.items
-    }
-
-    /// Returns a copy of this query into which `other` was merged.
-    /// - Parameters:
-    ///   - other: The query whose values are used.
-    ///   - keepingPrevious: True to keep existing parameters of the same name, before the new ones.
+    /// Returns a copy of this query with every parameter of `other`, in place of existing parameters of the same name.
+    /// - Parameter other: The query whose values are used.
     /// - Returns: The merged query.
-    package func merging(_ other: URLQuery, keepingPrevious: Bool = false) -> URLQuery {
-        var merged = self
-        merged.merge(other, keepingPrevious: keepingPrevious)
-        return merged
+    package func merging(_ other: URLQuery) -> URLQuery {
+        let names = Set(other.items.map(\.name))
+        return URLQuery(items.filter { !names.contains($0.name) } + other.items)
     }
 }
 

@@ -160,7 +160,10 @@ final class DownloadSink: BodySink {
         if let validator = record.validator {
             // Bytes of another version must not be mixed in.
             if PartialRecord.isOther(response, than: validator) { throw RangeMismatch() }
-            if let total = record.total { return try check(range.size ?? total, is: total) }
+            if let total = record.total {
+                guard range.size ?? total == total else { throw RangeMismatch() }
+                return
+            }
             guard let size = range.size, record.spans.count == 1 else { throw RangeMismatch() }
             return try file.updateRecord(of: generation) { record in
                 record.total = size
@@ -175,10 +178,6 @@ final class DownloadSink: BodySink {
             record.fileName = response.suggestedFileName
             record.spans = PartialRecord.spans(of: size, cutInto: spanCount)
         }
-    }
-
-    private func check(_ size: Int64, is total: Int64) throws {
-        if size != total { throw RangeMismatch() }
     }
 
     // MARK: the body

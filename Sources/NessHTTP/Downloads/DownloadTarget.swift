@@ -114,14 +114,12 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     func check() throws {
         switch destination {
         case .file(let file): try check(file)
-        case .folder(let folder):
-            guard folder.isFileURL else { throw FileError("the destination's scheme is \(folder.scheme ?? "none"), not file") }
-            try check(folder: folder)
+        case .folder(let folder): try check(folder: folder)
         }
     }
 
     private func check(_ file: URL) throws {
-        guard file.isFileURL else { throw FileError("the destination's scheme is \(file.scheme ?? "none"), not file") }
+        try check(folder: file.deletingLastPathComponent())
         var isFolder: ObjCBool = false
         if FileManager.default.fileExists(atPath: file.path, isDirectory: &isFolder), isFolder.boolValue {
             throw FileError("the destination \(file.lastPathComponent.debugDescription) is a folder")
@@ -131,10 +129,10 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         guard kind == nil || kind == .typeRegular || kind == .typeSymbolicLink else {
             throw FileError("the destination \(file.lastPathComponent.debugDescription) is not a regular file")
         }
-        try check(folder: file.deletingLastPathComponent())
     }
 
     private func check(folder: URL) throws {
+        guard folder.isFileURL else { throw FileError("the destination's scheme is \(folder.scheme ?? "none"), not file") }
         var isFolder: ObjCBool = false
         let exists = FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder)
         if exists, isFolder.boolValue { return }

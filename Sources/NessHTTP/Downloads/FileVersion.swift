@@ -32,14 +32,11 @@ struct FileVersion: Codable, Sendable {
     /// Reads the version of a file.
     /// - Returns: `nil` if there is no version file, or if the file is no longer the one that it belongs to.
     static func read(beside file: URL, source: String) -> FileVersion? {
-        guard let kept = try? OpenFile(path(beside: file), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let length = try? kept.length(),
-            length <= 1 << 16, let data = try? kept.read(Int(length), at: 0),
-            let found = try? JSONDecoder().decode(FileVersion.self, from: data)
-        else { return nil }
         // Another program may have changed the file. An invalid tag or date must not get into a request.
-        guard found.version == currentVersion, found.source == source, found.entityTag != nil || found.lastModified != nil,
-            found.entityTag.map(isTag) ?? true, found.lastModified.map({ HTTPDate.parse($0) != nil }) ?? true,
-            found.describes(file)
+        guard let data = OpenFile.contents(of: path(beside: file), limit: 1 << 16),
+            let found = try? JSONDecoder().decode(FileVersion.self, from: data), found.version == currentVersion, found.source == source,
+            found.entityTag != nil || found.lastModified != nil, found.entityTag.map(isTag) ?? true,
+            found.lastModified.map({ HTTPDate.parse($0) != nil }) ?? true, found.describes(file)
         else { return nil }
         return found
     }
@@ -51,9 +48,7 @@ struct FileVersion: Codable, Sendable {
     func write(beside file: URL) throws {
         let path = Self.path(beside: file), temporary = path + ".new"
         do {
-            unlink(temporary)
-            let kept = try OpenFile(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
-            try kept.write(try JSONEncoder().encode(self), at: 0)
+            _ = try OpenFile(writing: JSONEncoder().encode(self), to: temporary)
             try OpenFile.rename(temporary, to: path)
         } catch {
             unlink(temporary)

@@ -71,7 +71,6 @@ extension PartialFile {
         }
         return state.withLock { state in
             (state.file, state.closed) = (opened, nil)
-            state.records.openFile()
             return opened
         }
     }

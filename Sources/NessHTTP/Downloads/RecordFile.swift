@@ -24,16 +24,14 @@ struct RecordFile: Sendable {
     }
 
     /// The most bytes of a record.
-    private static let maximumLength = 1 << 20
+    private static let maximumLength: Int64 = 1 << 20
 
     private let path: String
     /// Identifies the time since the system's start. `nil` if it is unknown; then no note is written.
     private let boot: String?
-    /// The file that notes are written to. `nil` before the first note.
+    /// The file that notes are written to. `nil` before the first note, and after a wait.
     private var current: Prepared?
     private var noteLength = 0
-    /// The known content of the file while it is closed for a wait.
-    private var closed: (record: PartialRecord, length: Int64, noteLength: Int)?
 
     init(path: String, boot: String?) {
         self.path = path
@@ -47,11 +45,8 @@ struct RecordFile: Sendable {
     ///   - source: Identifies the requested resource, as `PartialRecord.source`.
     ///   - length: The length of the partial file.
     /// - Returns: The record, and its synced part. `nil` if there is nothing to resume.
-    mutating func read(for source: String, fileOf length: Int64) -> (record: PartialRecord, synced: PartialRecord)? {
-        // Through a hard link, a note would overwrite another file.
-        guard let file = try? OpenFile(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK), (try? file.hasOtherNames()) == false,
-            let size = try? file.length(), size <= Self.maximumLength, let data = try? file.read(Int(size), at: 0)
-        else { return nil }
+    func read(for source: String, fileOf length: Int64) -> (record: PartialRecord, synced: PartialRecord)? {
+        guard let data = OpenFile.contents(of: path, limit: Self.maximumLength) else { return nil }
         let lines = data.split(separator: UInt8(ascii: "\n"), maxSplits: 1)
         guard let first = lines.first, let synced = try? JSONDecoder().decode(PartialRecord.self, from: first), synced.source == source
         else { return nil }
@@ -62,10 +57,7 @@ struct RecordFile: Sendable {
             for (index, count) in note.counts.enumerated() { record.spans[index].count = count }
         }
         if !record.isValid(forFileOf: length) { record = synced }
-        guard record.isValid(forFileOf: length) else { return nil }
-        current = Prepared(file: file, record: synced, length: Int64(first.count))
-        noteLength = Int(size) - first.count
-        return (record, synced)
+        return record.isValid(forFileOf: length) ? (record, synced) : nil
     }
 
     // MARK: writing
@@ -79,14 +71,15 @@ struct RecordFile: Sendable {
     ///   - synced: The record of the synced bytes. `nil` if no byte was synced.
     mutating func note(_ record: PartialRecord, synced: PartialRecord?) throws {
         guard let boot, record.isOfUse else { return }
-        if !canNote(record) {
-            let base = record.counting(as: synced)
-            let prepared = try Self.write(base, path: path)
-            // A record without synced bytes need not be on the disk.
-            if base.count > 0 { try prepared.file.sync(.inOrder) }
-            try install(prepared, noting: nil)
+        if let current, canNote(record) {
+            noteLength = try write(record, boot, to: current, over: noteLength)
+            return
         }
-        try current.map { noteLength = try write(record, boot, to: $0, over: noteLength) }
+        let base = record.counting(as: synced)
+        let prepared = try Self.write(base, path: path)
+        // A record without synced bytes need not be on the disk.
+        if base.count > 0 { try prepared.file.sync(.inOrder) }
+        try install(prepared, noting: record)
     }
 
     /// Writes a note.
@@ -107,52 +100,40 @@ struct RecordFile: Sendable {
 
     private static func write(_ record: PartialRecord, path: String) throws -> Prepared {
         let data = try JSONEncoder().encode(record)
-        // Always a new file: if another program has left a hard link there, another file would be overwritten, and a pipe would block.
-        unlink(path + ".new")
-        let file = try OpenFile(path + ".new", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
-        try file.write(data, at: 0)
-        return Prepared(file: file, record: record, length: Int64(data.count))
+        return Prepared(file: try OpenFile(writing: data, to: path + ".new"), record: record, length: Int64(data.count))
     }
 
     /// Replaces the file in one step.
     /// - Parameters:
     ///   - prepared: The record of the synced bytes.
-    ///   - record: The record of the received bytes, for a note. `nil` to write no note.
-    mutating func install(_ prepared: Prepared, noting record: PartialRecord?) throws {
+    ///   - record: The record of the received bytes, for a note.
+    mutating func install(_ prepared: Prepared, noting record: PartialRecord) throws {
         var length = 0
-        if let boot, let record, record.count > prepared.record.count, record.hasSameShape(as: prepared.record) {
+        if let boot, record.count > prepared.record.count, record.hasSameShape(as: prepared.record) {
             length = try write(record, boot, to: prepared, over: 0)
         }
         try OpenFile.rename(path + ".new", to: path)
         (current, noteLength) = (prepared, length)
     }
 
-    /// Removes the note, because bytes that it counts may be lost.
+    /// Removes the note, because bytes that it counts may be lost. The note of an earlier run is removed with the record.
     mutating func removeNote() {
-        if let current, noteLength > 0 { try? current.file.truncate(to: current.length) }
+        guard let current else {
+            remove()
+            return
+        }
+        try? current.file.truncate(to: current.length)
         noteLength = 0
     }
 
-    /// Closes the file that notes are written to.
-    mutating func closeFile() {
-        closed = current.map { ($0.record, $0.length, noteLength) }
-        (current, noteLength) = (nil, 0)
-    }
-
-    /// Opens the file that `closeFile()` has closed. If it has changed since, the next note makes another one.
-    mutating func openFile() {
-        guard let known = closed.take(), let file = try? OpenFile(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK),
-            (try? file.hasOtherNames()) == false, (try? file.length()) == known.length + Int64(known.noteLength)
-        else { return }
-        current = Prepared(file: file, record: known.record, length: known.length)
-        noteLength = known.noteLength
-    }
+    /// Closes the file that notes are written to. The next note makes another one.
+    mutating func closeFile() { (current, noteLength) = (nil, 0) }
 
     /// Removes the file.
     /// - Returns: True if the file existed.
     @discardableResult
     mutating func remove() -> Bool {
-        (current, noteLength, closed) = (nil, 0, nil)
+        closeFile()
         unlink(path + ".new")
         return unlink(path) == 0
     }

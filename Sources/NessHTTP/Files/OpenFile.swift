@@ -1,20 +1,17 @@
 import Foundation
 import NessLock
 
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Musl)
-import Musl
-#else
-import Glibc
-#endif
-
 /// An open file, by its descriptor. Unlike Foundation's `FileHandle` it can write at an offset, lock and sync, and reads into memory of its
 /// caller.
 final class OpenFile: Sendable {
-    private let opened: Lock<Int32>
-    /// The file's entry among the files that this process has locked.
-    private let locked = Lock<FileLocks.Key?>(nil)
+    private struct State: Sendable {
+        /// The descriptor. -1 after the file was closed.
+        var descriptor: Int32
+        /// The file's entry among the files that this process has locked.
+        var locked: FileLocks.Key?
+    }
+
+    private let state: Lock<State>
     let path: String
 
     /// Opens a file.
@@ -27,30 +24,40 @@ final class OpenFile: Sendable {
         self.path = path
         let descriptor = open(path, flags | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw FileError("open", path) }
-        opened = Lock(descriptor)
+        state = Lock(State(descriptor: descriptor))
+    }
+
+    /// Makes a file with some bytes. An old file of that name is removed, not changed: it may be a hard link or a pipe.
+    /// - Throws: `FileError`.
+    convenience init(writing data: Data, to path: String) throws {
+        unlink(path)
+        try self.init(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        try write(data, at: 0)
+    }
+
+    /// Reads a whole file that any program may have written. `nil` if there is no regular file, or if it is longer than a limit.
+    static func contents(of path: String, limit: Int64) -> Data? {
+        // Not through a symbolic link, and without a wait for the writer of a pipe.
+        guard let file = try? OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let length = try? file.length(), length <= limit
+        else { return nil }
+        return try? file.read(Int(length), at: 0)
     }
 
     deinit { closeNow() }
 
-    private var descriptor: Int32 { opened.withLock { $0 } }
+    private var descriptor: Int32 { state.withLock { $0.descriptor } }
 
     /// Closes the file and releases its lock. Later operations fail.
     func closeNow() {
-        let descriptor = opened.withLock { opened in
-            defer { opened = -1 }
-            return opened
-        }
-        let key = locked.withLock { locked in
-            defer { locked = nil }
-            return locked
-        }
+        var closed = State(descriptor: -1)
+        state.withLock { swap(&$0, &closed) }
         // Before the descriptor is closed: afterwards another file may get the same number. The system's lock first, and expressly: a child
         // process that is about to start has a copy of the descriptor for a moment, and would hold it on.
-        if let key {
-            _ = flock(descriptor, LOCK_UN)
+        if let key = closed.locked {
+            _ = flock(closed.descriptor, LOCK_UN)
             FileLocks.unlock(key)
         }
-        if descriptor >= 0 { close(descriptor) }
+        if closed.descriptor >= 0 { close(closed.descriptor) }
     }
 
     /// Locks the file against all others that lock it, until it is closed. Does not wait.
@@ -61,7 +68,7 @@ final class OpenFile: Sendable {
     func lock(_ scope: FileLocks.Scope = .standard) throws -> Bool {
         let key = try key()
         guard FileLocks.lock(key) else { return false }
-        locked.withLock { $0 = key }
+        state.withLock { $0.locked = key }
         return scope == .process || flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
     }
 
@@ -96,18 +103,14 @@ final class OpenFile: Sendable {
 
     /// Writes all of the bytes.
     func write(_ data: Data, at offset: Int64) throws {
-        try data.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in
-            var done = 0
-            while done < bytes.count {
+        let descriptor = descriptor
+        let done = try data.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in
+            try repeated("write", upTo: bytes.count) { done in
                 let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-                let written = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-                if written < 0 {
-                    if errno == EINTR { continue }
-                    throw FileError("write", path)
-                }
-                done += written
+                return pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
             }
         }
+        guard done == data.count else { throw FileError("write", path) }
     }
 
     /// Reads exactly `count` bytes.
@@ -124,20 +127,29 @@ final class OpenFile: Sendable {
     func read(upTo count: Int, at offset: Int64) throws -> Data {
         var data = Data(count: count)
         let descriptor = descriptor
-        let done = try data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) -> Int in
-            var done = 0
-            while done < bytes.count {
+        let done = try data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) in
+            try repeated("read", upTo: bytes.count) { done in
                 let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[done...])
-                let result = pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
-                if result < 0 && errno == EINTR { continue }
-                if result < 0 { throw FileError("read", path) }
-                if result == 0 { break }
-                done += result
+                return pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(done))
             }
-            return done
         }
         if done < count { data.removeSubrange(done...) }
         return data
+    }
+
+    /// Repeats a system call that moves some of the bytes, until all are moved or the call moves none.
+    /// - Parameter call: Takes the number of bytes so far, and returns the number of bytes that it has moved, or -1.
+    /// - Returns: The number of bytes.
+    private func repeated(_ operation: String, upTo count: Int, _ call: (Int) -> Int) throws -> Int {
+        var done = 0
+        while done < count {
+            let moved = call(done)
+            if moved < 0 && errno == EINTR { continue }
+            if moved < 0 { throw FileError(operation, path) }
+            if moved == 0 { break }
+            done += moved
+        }
+        return done
     }
 
     /// Makes a file without a name, for reading and writing. The system deletes it when it is closed.
@@ -180,14 +192,7 @@ final class OpenFile: Sendable {
 
     /// Renames a file. A file with the new name is replaced in one step.
     static func rename(_ path: String, to newPath: String) throws {
-        #if canImport(Darwin)
-        let result = Darwin.rename(path, newPath)
-        #elseif canImport(Musl)
-        let result = Musl.rename(path, newPath)
-        #else
-        let result = Glibc.rename(path, newPath)
-        #endif
-        guard result == 0 else { throw FileError("rename", newPath) }
+        guard Foundation.rename(path, newPath) == 0 else { throw FileError("rename", newPath) }
     }
 
     /// Renames a file, unless a file with the new name exists.

@@ -147,12 +147,13 @@ extension JSONValue: Encodable {
     ///   of the value, which may be secret and is too deep to print.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        switch self {
+        // A whole number is written with all its digits. The shortest text for the `Double` 2^60 is the text of another integer.
+        switch canonical {
         case .null: try container.encodeNil()
         case .bool(let value): try container.encode(value)
         case .integer(let value): try container.encode(value)
         case .unsigned(let value): try container.encode(value)
-        case .number(let value): try Self.encode(value, into: &container)
+        case .number(let value): try container.encode(value)
         case .string(let value): try container.encode(value)
         // Nothing lies between the frames of the values, which must fit the stack.
         case .array(let value) where Self.isDepthChecked: try container.encode(value)
@@ -162,17 +163,6 @@ extension JSONValue: Encodable {
                 throw JSONWriter.failure(Self.tooDeep(Self.maximumCodableDepth))
             }
             try Self.$isDepthChecked.withValue(true) { try container.encode(self) }
-        }
-    }
-
-    /// Writes a whole number with all its digits. The shortest text for the `Double` 2^60 is the text of another integer.
-    private static func encode(_ number: Double, into container: inout any SingleValueEncodingContainer) throws {
-        if let exact = Int64(exactly: number) {
-            try container.encode(exact)
-        } else if let exact = UInt64(exactly: number) {
-            try container.encode(exact)
-        } else {
-            try container.encode(number)
         }
     }
 

@@ -143,7 +143,7 @@ extension JSONValue: Hashable {
     }
 
     /// The same value in the case that `init(parsing:)` would choose.
-    private var canonical: JSONValue {
+    var canonical: JSONValue {
         switch self {
         case .unsigned(let value): JSONValue(value)
         case .number(let value): Int64(exactly: value).map(JSONValue.integer) ?? UInt64(exactly: value).map(JSONValue.unsigned) ?? self

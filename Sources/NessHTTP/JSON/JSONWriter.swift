@@ -1,9 +1,9 @@
 /// Writes a `JSONValue` as JSON text (RFC 8259): without white space, with sorted keys, with unescaped slashes.
 ///
 /// The time is linear in the size of the value, regardless of its depth. The bytes are the same on every platform, because they are part of
-/// the identity of requests and stored responses. `JSONSerialization` on Linux fits neither: it sorts keys by locale (`9` before `10`, `a`
-/// before `B`) and writes 2^60 as `1.152921504606847e+18`, which is another integer. It takes 0.5 s for 1 MB of objects; this writer takes
-/// 0.02 s.
+/// the identity of requests and stored responses. Foundation's writers on Linux fit neither (`JSONValueTests.foundationWrites`): both write
+/// 2^60 as `1.152921504606847e+18`, which is another integer, and `JSONSerialization` sorts keys by locale (`9` before `10`, `a` before `B`).
+/// For 1 MB of objects it takes 0.4 s and `JSONEncoder` 0.09 s; this writer takes 0.02 s.
 struct JSONWriter {
     private var bytes: [UInt8] = []
     private var depth = 0
@@ -66,12 +66,10 @@ struct JSONWriter {
     /// Writes a whole number with all its digits. The shortest text for the `Double` 2^60 is the text of another integer.
     private mutating func write(_ number: Double) throws {
         guard number.isFinite else { throw Self.failure("JSON has no number for NaN or an infinity.") }
-        if let exact = Int64(exactly: number) {
-            append(String(exact))
-        } else if let exact = UInt64(exactly: number) {
-            append(String(exact))
-        } else {
-            append(number.description)
+        switch JSONValue.number(number).canonical {
+        case .integer(let exact): append(String(exact))
+        case .unsigned(let exact): append(String(exact))
+        default: append(number.description)
         }
     }
 

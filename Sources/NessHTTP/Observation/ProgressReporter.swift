@@ -19,16 +19,8 @@ final class ProgressReporter: Sendable {
         var held: TransferProgress?
         var isHolding = false
         var isFinished = false
-        private var madeQueue: DispatchQueue?
-
         /// The serial queue on which listeners run. It is made for the first listener, because most requests have none.
-        var queue: DispatchQueue {
-            mutating get {
-                let queue = madeQueue ?? DispatchQueue(label: "ness.progress")
-                madeQueue = queue
-                return queue
-            }
-        }
+        lazy var queue = DispatchQueue(label: "ness.progress")
     }
 
     /// The shortest time between two reports.

@@ -87,7 +87,7 @@ public struct RequestLogger: RequestObserver {
         log: @escaping @Sendable (Level, String, HTTPRequest) -> Void
     ) {
         (self.style, lowest, self.log) = (style, level, log)
-        self.bodyLimit = max(0, bodyLimit)
+        self.bodyLimit = min(max(0, bodyLimit), .max / 4)
     }
 
     private func add(_ level: Level, about request: HTTPRequest, _ text: @autoclosure () -> String) {
@@ -142,13 +142,9 @@ public struct RequestLogger: RequestObserver {
         var lines = [title]
         lines += headers.map(redactor.redactedLine)
         guard body.length != 0 else { return lines.joined(separator: "\n") }
-        let limit = bodyLimit.multipliedReportingOverflow(by: 4)
         let start =
             bodyLimit == 0
-            ? nil
-            : body.data.flatMap {
-                redactor.excerpt(of: $0, contentType: headers[HeaderName.contentType], limit: limit.overflow ? .max : limit.partialValue)
-            }
+            ? nil : body.data.flatMap { redactor.excerpt(of: $0, contentType: headers[HeaderName.contentType], limit: 4 * bodyLimit) }
         let shown = start.map { start in
             guard start.kind == .shown else { return start.text }
             // Each line is escaped on its own, so that no control character remains.
@@ -174,8 +170,5 @@ public struct RequestLogger: RequestObserver {
         (error as? NessError)?.description ?? "\(request): \(type(of: error))"
     }
 
-    private static func seconds(_ duration: Duration) -> String {
-        let milliseconds = Int64((duration / .milliseconds(1)).rounded())
-        return "\(milliseconds / 1_000).\(String(1_000 + milliseconds % 1_000).dropFirst()) s"
-    }
+    private static func seconds(_ duration: Duration) -> String { String(format: "%.3f s", duration / .seconds(1)) }
 }

@@ -2,14 +2,14 @@
 /// clock.
 public struct RequestMetrics: Sendable {
     /// The outcome: the response or the error.
-    public var outcome: Result<HTTPResponse, any Error>
+    public var outcome: Result<HTTPResponse, any Error> = .failure(CancellationError())
     /// The number of attempts that reached the wire.
-    public var attempts: Int
+    public var attempts = 0
     /// The number of exchanges on the wire. Redirects and renewed credentials add exchanges to an attempt.
-    public var exchanges: Int
+    public var exchanges = 0
     /// The time of the attempts before their first exchange: in loaders, in the cache, for a credential, for the throttle, and in the
     /// queues.
-    public var queueTime: Duration
+    public var queueTime = Duration.zero
     /// The time from the beginning of the last exchange to the head of its response; `nil` if no head arrived. The segments of a download
     /// overlap: for them it is the time from the last beginning to the last head.
     public var timeToFirstByte: Duration?
@@ -17,15 +17,10 @@ public struct RequestMetrics: Sendable {
     /// `CurlTransport` knows them, and `URLSessionTransport` on Apple platforms. An exchange without a connection adds none.
     public var connections: [ConnectionMetrics] = []
     /// The number of body bytes sent in all exchanges.
-    public var bytesSent: Int64
+    public var bytesSent: Int64 = 0
     /// The number of body bytes received in all exchanges, counted after content decoding. For a download, the number of bytes by which its
     /// file has grown.
-    public var bytesReceived: Int64
+    public var bytesReceived: Int64 = 0
     /// The time from the start to the end.
-    public var total: Duration
-
-    init() {
-        outcome = .failure(CancellationError())
-        (attempts, exchanges, queueTime, bytesSent, bytesReceived, total) = (0, 0, .zero, 0, 0, .zero)
-    }
+    public var total = Duration.zero
 }

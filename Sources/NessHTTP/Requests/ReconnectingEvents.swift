@@ -55,7 +55,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
         /// The time on the manager's clock when the deadline of all connections passes.
         private let end: Duration?
         private var parser = EventParser()
-        private var events: ServerSentEvents.Iterator?
+        private var events: ServerSentEvents?
         private var isOver = false
         /// The head of the response that the last event belongs to.
         private var head: HTTPResponse?
@@ -140,7 +140,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
                 if sequence.requiresEnd { throw result.reading.fail(missingEnd()) }
                 return
             }
-            events = ServerSentEvents(result.responseChunks, parser).makeAsyncIterator()
+            events = ServerSentEvents(result.responseChunks, parser)
         }
 
         private func timedOut(_ reason: String) -> NessError {

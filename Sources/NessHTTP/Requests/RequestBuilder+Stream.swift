@@ -33,7 +33,7 @@ extension RequestBuilder {
         if checksJSON { builder.validators.append(JSONTypeValidator(value: "\(type)", isStream: true)) }
         return DecodedSequence { [builder] in
             let promise = builder.streamRequest()
-            var lines = promise.responseLines.makeAsyncIterator()
+            var lines = promise.responseLines
             return (
                 {
                     while let line = try await lines.next() {

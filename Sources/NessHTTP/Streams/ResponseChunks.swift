@@ -1,48 +1,29 @@
 import Foundation
 import NessLock
 
-/// The chunks of a streamed body: see `StreamPromise.chunks`.
-struct ResponseChunks: AsyncSequence, Sendable {
+/// Reads the chunks of a streamed body: see `StreamPromise.chunks`. When the last reference is released, the reader leaves the stream.
+final class ResponseChunks: Sendable {
     private let open: @Sendable () async throws -> StreamReading
+    private let reading = Lock<StreamReading?>(nil)
 
+    /// Makes a reader.
+    /// - Parameter open: Waits for the head at the first read.
     init(_ open: @escaping @Sendable () async throws -> StreamReading) { self.open = open }
 
-    /// Starts reading.
-    func makeAsyncIterator() -> Iterator { Iterator(open) }
+    deinit { reading.withLock { $0 }?.leave() }
 
-    /// Reads the pieces.
-    struct Iterator: AsyncIteratorProtocol {
-        private let source: Source
-
-        fileprivate init(_ open: @escaping @Sendable () async throws -> StreamReading) { source = Source(open) }
-
-        /// Returns the next piece. `nil` at the end.
-        func next() async throws -> Data? { try await source.next() }
-
-        /// Ends the request, because the reader cannot use the body.
-        /// - Returns: The error that the iteration throws.
-        func failure(_ kind: NessError.Kind, _ reason: String) -> any Error { source.failure(kind, reason) }
+    /// Returns the next chunk. `nil` at the end.
+    func next() async throws -> Data? {
+        if let known = reading.withLock({ $0 }) { return try await known.next() }
+        let opened = try await open()
+        reading.withLock { $0 = opened }
+        return try await opened.next()
     }
 
-    /// One reader, and that it may have gone away.
-    private final class Source: Sendable {
-        private let open: @Sendable () async throws -> StreamReading
-        private let reading = Lock<StreamReading?>(nil)
-
-        init(_ open: @escaping @Sendable () async throws -> StreamReading) { self.open = open }
-
-        deinit { reading.withLock { $0 }?.leave() }
-
-        func failure(_ kind: NessError.Kind, _ reason: String) -> any Error {
-            guard let known = reading.withLock({ $0 }) else { return NessError(kind, NessError.Context(request: nil, reason: reason)) }
-            return known.fail(known.call.error(kind, reason))
-        }
-
-        func next() async throws -> Data? {
-            if let known = reading.withLock({ $0 }) { return try await known.next() }
-            let opened = try await open()
-            reading.withLock { $0 = opened }
-            return try await opened.next()
-        }
+    /// Ends the request, because the reader cannot use the body.
+    /// - Returns: The error that the iteration throws.
+    func failure(_ kind: NessError.Kind, _ reason: String) -> any Error {
+        guard let known = reading.withLock({ $0 }) else { return NessError(kind, NessError.Context(request: nil, reason: reason)) }
+        return known.fail(known.call.error(kind, reason))
     }
 }

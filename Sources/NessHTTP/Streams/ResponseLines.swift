@@ -1,44 +1,28 @@
 import Foundation
 
-/// The lines of a streamed body: see `StreamPromise.lines`.
-struct ResponseLines: AsyncSequence, Sendable {
+/// Reads the lines of a streamed body: see `StreamPromise.lines`.
+struct ResponseLines {
     private let chunks: ResponseChunks
+    private var splitter = LineSplitter()
 
     init(_ chunks: ResponseChunks) { self.chunks = chunks }
 
-    /// Starts reading.
-    func makeAsyncIterator() -> Iterator { Iterator(chunks: chunks.makeAsyncIterator()) }
-
-    /// Reads the lines.
-    struct Iterator: AsyncIteratorProtocol {
-        private var chunks: ResponseChunks.Iterator
-        private var splitter = LineSplitter()
-        private var isAtEnd = false
-
-        fileprivate init(chunks: ResponseChunks.Iterator) { self.chunks = chunks }
-
-        /// Returns the next line. `nil` at the end.
-        mutating func next() async throws -> String? {
-            while true {
-                do {
-                    if let line = try splitter.next() { return line }
-                } catch let error as StreamPartTooLong {
-                    throw failure(error)
-                }
-                if isAtEnd { return nil }
-                if let data = try await chunks.next() {
-                    splitter.add(data)
-                } else {
-                    isAtEnd = true
-                    splitter.finish()
-                }
+    /// Returns the next line. `nil` at the end.
+    mutating func next() async throws -> String? {
+        while true {
+            do {
+                if let line = try splitter.next() { return line }
+            } catch let error as StreamPartTooLong {
+                throw failure(error)
             }
+            if splitter.isFinished { return nil }
+            if let data = try await chunks.next() { splitter.add(data) } else { splitter.finish() }
         }
-
-        /// Ends the request, because the server sends a line or an event that is too long.
-        /// - Returns: The error that the iteration throws.
-        func failure(_ error: StreamPartTooLong) -> any Error { chunks.failure(.responseTooLarge, error.description) }
     }
+
+    /// Ends the request, because the server sends a line or an event that is too long.
+    /// - Returns: The error that the iteration throws.
+    func failure(_ error: StreamPartTooLong) -> any Error { chunks.failure(.responseTooLarge, error.description) }
 }
 
 /// Splits bytes that arrive in pieces into lines. A line ends with CR, LF or CRLF, even if a piece ends within a CRLF. Bytes after the last
@@ -53,7 +37,7 @@ package struct LineSplitter: Sendable {
     private var position = 0
     /// True if a LF at the start of the next bytes belongs to the previous CR.
     private var skipsLineFeed = false
-    private var isFinished = false
+    private(set) var isFinished = false
 
     package init() {}
 

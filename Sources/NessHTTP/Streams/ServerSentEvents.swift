@@ -21,36 +21,27 @@ public struct ServerSentEvent: Sendable, Hashable {
     }
 }
 
-/// The events of a streamed body, as they arrive.
-struct ServerSentEvents: AsyncSequence, Sendable {
-    private let chunks: ResponseChunks
-    private let parser: EventParser
+/// Reads the events of a streamed body, as they arrive.
+struct ServerSentEvents {
+    private var lines: ResponseLines
+    /// The parser, which holds the last identifier and the reconnection time that the server sent.
+    private(set) var parser: EventParser
 
     init(_ chunks: ResponseChunks, _ parser: EventParser = EventParser()) {
-        self.chunks = chunks
+        lines = ResponseLines(chunks)
         self.parser = parser
     }
 
-    /// Starts reading.
-    func makeAsyncIterator() -> Iterator { Iterator(lines: ResponseLines(chunks).makeAsyncIterator(), parser: parser) }
-
-    /// Reads the events.
-    struct Iterator: AsyncIteratorProtocol {
-        fileprivate var lines: ResponseLines.Iterator
-        /// The parser, which holds the last identifier and the reconnection time that the server sent.
-        fileprivate(set) var parser: EventParser
-
-        /// Returns the next event. `nil` at the end. An event without its final empty line is dropped.
-        mutating func next() async throws -> ServerSentEvent? {
-            while let line = try await lines.next() {
-                do {
-                    if let event = try parser.take(line) { return event }
-                } catch let error as StreamPartTooLong {
-                    throw lines.failure(error)
-                }
+    /// Returns the next event. `nil` at the end. An event without its final empty line is dropped.
+    mutating func next() async throws -> ServerSentEvent? {
+        while let line = try await lines.next() {
+            do {
+                if let event = try parser.take(line) { return event }
+            } catch let error as StreamPartTooLong {
+                throw lines.failure(error)
             }
-            return nil
         }
+        return nil
     }
 }
 
@@ -114,8 +105,7 @@ package struct EventParser: Sendable {
         // An identifier with a control character could not be sent back in a header field.
         case "id": if !value.unicodeScalars.contains(where: { $0.value < 32 || $0.value == 127 }) { pendingID = value }
         case "retry":
-            guard !value.isEmpty, value.utf8.allSatisfy({ (48...57).contains($0) }), let milliseconds = Int64(value) else { return }
-            retry = .milliseconds(milliseconds)
+            if value.utf8.allSatisfy(\.isDigit), let milliseconds = Int64(value) { retry = .milliseconds(milliseconds) }
         default: break
         }
     }

@@ -5,9 +5,10 @@ import NessLock
 /// back.
 package final class StreamBuffer: Sendable {
     private struct State: Sendable {
-        var pieces: [Data] = []
-        /// The number of pieces that were read.
-        var readPieces = 0
+        /// The pieces that no reader has taken yet.
+        var pieces = WaiterQueue<Data>()
+        /// The rest of a long piece, before the others.
+        var rest: Data?
         var byteCount = 0
         /// The result of the stream. `nil` while the stream is open.
         var end: Result<Void, any Error>?
@@ -16,7 +17,7 @@ package final class StreamBuffer: Sendable {
         /// effect.
         var writer: (waiter: Waiter, count: Int)?
 
-        var hasBytes: Bool { readPieces < pieces.count }
+        var hasBytes: Bool { rest != nil || !pieces.isEmpty }
 
         /// Takes the first reader out of the queue if there are bytes or an end for it.
         mutating func takeReader() -> Waiter? { hasBytes || end != nil ? readers.takeFirst() : nil }
@@ -32,8 +33,20 @@ package final class StreamBuffer: Sendable {
         }
 
         mutating func append(_ data: Data) {
-            pieces.append(data)
+            pieces.join(data)
             byteCount += data.count
+        }
+
+        /// Takes the next piece, or the start of a long one.
+        mutating func takePiece() -> Data? {
+            guard var piece = rest.take() ?? pieces.takeFirst() else { return nil }
+            if piece.count > StreamBuffer.pieceLimit {
+                rest = piece.dropFirst(StreamBuffer.pieceLimit)
+                piece = Data(piece.prefix(StreamBuffer.pieceLimit))
+            }
+            byteCount -= piece.count
+            // The rest of a split piece does not start at index 0.
+            return piece.startIndex == 0 ? piece : Data(piece)
         }
     }
 
@@ -98,8 +111,8 @@ package final class StreamBuffer: Sendable {
         let (wasOpen, writer, _) = state.withLock { state in
             let wasOpen = state.end == nil || state.hasBytes
             if wasOpen { state.end = .failure(error) }
-            let released = (wasOpen, state.takeWriter(limit: limit), state.pieces)
-            (state.pieces, state.readPieces, state.byteCount) = ([], 0, 0)
+            let released = (wasOpen, state.takeWriter(limit: limit), (state.pieces, state.rest))
+            (state.pieces, state.rest, state.byteCount) = (WaiterQueue(), nil, 0)
             return released
         }
         writer?.resume()
@@ -118,7 +131,7 @@ package final class StreamBuffer: Sendable {
         while true {
             try Task.checkCancellation()
             let (piece, end, reader, writer): (Data?, Result<Void, any Error>?, Waiter?, Waiter?) = state.withLock { state in
-                if let piece = Self.take(&state) { return (piece, nil, nil, state.takeWriter(limit: limit)) }
+                if let piece = state.takePiece() { return (piece, nil, nil, state.takeWriter(limit: limit)) }
                 if let end = state.end { return (nil, end, nil, nil) }
                 return (nil, nil, state.readers.join { id in Waiter { [self] in abandon(id) } }, nil)
             }
@@ -132,9 +145,6 @@ package final class StreamBuffer: Sendable {
         }
     }
 
-    /// The number of places for pieces, with those that were read.
-    package var placeCount: Int { state.withLock { $0.pieces.count } }
-
     private func abandon(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.readers.leave(id) } }
 
     /// Wakes the reader that has waited longest, if there are bytes or an end for it.
@@ -143,28 +153,5 @@ package final class StreamBuffer: Sendable {
             // A reader that was canceled at this moment takes no bytes.
             if reader.resume() { return }
         }
-    }
-
-    private static func take(_ state: inout State) -> Data? {
-        guard state.hasBytes else { return nil }
-        let piece = state.pieces[state.readPieces]
-        if piece.count > pieceLimit {
-            state.pieces[state.readPieces] = piece.dropFirst(pieceLimit)
-            state.byteCount -= pieceLimit
-            return Data(piece.prefix(pieceLimit))
-        }
-        state.pieces[state.readPieces] = Data()
-        state.readPieces += 1
-        state.byteCount -= piece.count
-        if !state.hasBytes {
-            state.pieces = []
-            state.readPieces = 0
-        } else if state.readPieces > 64, 2 * state.readPieces > state.pieces.count {
-            // The places of pieces that were read. A reader that never catches up would leave them for ever.
-            state.pieces.removeFirst(state.readPieces)
-            state.readPieces = 0
-        }
-        // The rest of a split piece does not start at index 0.
-        return piece.startIndex == 0 ? piece : Data(piece)
     }
 }

@@ -24,13 +24,18 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     /// The body in chunks of at most 1 MiB, as they arrive. The sequence can be read once: a second loop gets only what the first has left.
     ///
     /// The iteration fails with `NessError`, which is `dropped` when its task is canceled.
-    public var chunks: ResponseSequence<Data> { ResponseSequence(responseChunks) }
+    public var chunks: ResponseSequence<Data> { ResponseSequence { self.responseChunks.next } }
 
     /// The body's lines, ended by CR, LF or both, as UTF-8 text. Invalid bytes become U+FFFD. The sequence can be read once: a second loop
     /// gets only what the first has left.
     ///
     /// A line that is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
-    public var lines: ResponseSequence<String> { ResponseSequence(responseLines) }
+    public var lines: ResponseSequence<String> {
+        ResponseSequence {
+            var lines = self.responseLines
+            return { try await lines.next() }
+        }
+    }
 
     private var responseChunks: ResponseChunks { ResponseChunks { try await self.opened().reading } }
 
@@ -53,7 +58,10 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     /// The sequence can be read once: a second loop gets only what the first has left. An event whose data is longer than 16 MiB ends the
     /// iteration with `NessError.responseTooLarge`.
     public var serverSentEvents: ResponseSequence<ServerSentEvent> {
-        ResponseSequence(ServerSentEvents(ResponseChunks { try await self.opened().reading(acceptedBy: EventStreamValidator()) }))
+        ResponseSequence {
+            var events = ServerSentEvents(ResponseChunks { try await self.opened().reading(acceptedBy: EventStreamValidator()) })
+            return { try await events.next() }
+        }
     }
 
     /// Ends the stream immediately, even after its head has arrived. The connection is closed, unread bytes are discarded, and the
@@ -88,12 +96,9 @@ public struct StreamResult: Sendable {
     public var response: HTTPResponse { message }
 
     /// The body in chunks, as they arrive: see `StreamPromise.chunks`.
-    public var chunks: ResponseSequence<Data> { ResponseSequence(responseChunks) }
+    public var chunks: ResponseSequence<Data> { ResponseSequence { responseChunks.next } }
 
-    var responseChunks: ResponseChunks {
-        let reading = reading
-        return ResponseChunks { reading }
-    }
+    var responseChunks: ResponseChunks { ResponseChunks { reading } }
 
     /// Returns the reader of the body, if a validator accepts the response.
     /// - Throws: `NessError.validation` with the start of the body, which can then no longer be read.

@@ -3,32 +3,28 @@ import NessLock
 
 /// Delivers the body of a 2xx response as it arrives. Any other body is collected in memory, for the steps that act on it.
 final class StreamSink: BodySink {
-    let buffer = StreamBuffer()
-    /// The call of the stream, whose promise settles with the head.
-    private let call = Lock(WeakCall())
-    private let part = Lock(Part.none)
-    /// The redirects that led to the current request. The head is published before `Redirects` has it.
-    private let history = Lock<[HTTPResponse]>([])
+    private struct State: Sendable {
+        /// The call of the stream, whose promise settles with the head.
+        weak var call: Call?
+        var part = Part.none
+        /// The redirects that led to the current request. The head is published before `Redirects` has it.
+        var history: [HTTPResponse] = []
+    }
 
     /// The part of the body that the sink has taken.
     private enum Part { case none, start, whole }
 
-    private struct WeakCall: Sendable { weak var call: Call? }
+    let buffer = StreamBuffer()
+    private let state = Lock(State())
 
     /// Sets the call of the stream.
-    func belongs(to call: Call) { self.call.withLock { $0.call = call } }
+    func belongs(to call: Call) { state.withLock { $0.call = call } }
 
     // Delivered bytes cannot be taken back.
-    var isRestartable: Bool { part.withLock { $0 == .none } }
+    var isRestartable: Bool { state.withLock { $0.part == .none } }
     var progress: (completed: Int64, total: Int64?)? { nil }
 
-    func willTakeBody(after redirects: [HTTPResponse]) {
-        // The redirects of an earlier attempt are released outside the lock.
-        _ = history.withLock { history in
-            defer { history = redirects }
-            return history
-        }
-    }
+    func willTakeBody(after redirects: [HTTPResponse]) { state.replace(\.history, with: redirects) }
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard (200..<300).contains(response.statusCode) else { return false }
@@ -39,20 +35,22 @@ final class StreamSink: BodySink {
             throw error
         }
         for validator in validators { try response.judge(by: validator) }
-        part.withLock { $0 = .start }
+        let (call, redirects) = state.withLock { state in
+            state.part = .start
+            return (state.call, state.history)
+        }
         var head = response
-        let redirects = history.withLock { $0 }
         if !redirects.isEmpty { head.history = redirects }
-        call.withLock { $0.call }?.settle(withHead: head)
+        call?.settle(withHead: head)
         return true
     }
 
     func write(_ data: Data) async throws { try await buffer.write(data) }
 
-    func didTakeBody() { part.withLock { $0 = .whole } }
+    func didTakeBody() { state.withLock { $0.part = .whole } }
 
     func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {
-        if case .success(let response) = outcome, part.withLock({ $0 == .start }) {
+        if case .success(let response) = outcome, state.withLock({ $0.part == .start }) {
             // A loader has put a response in the place of the error. The reader has a part of the body that the error broke off.
             let reason = "the body broke off, and a loader replaced the error"
             let context = NessError.Context(request: response.request, response: response, reason: reason)

@@ -170,10 +170,8 @@ import Testing
 
     @Test("a recording leaves a compressed body out, because a secret in it can't be found")
     func recording() async throws {
-        let rig = Rig(onUnmatched: .reply(.status(200)))
-        let recorder = RecordingTransport(wrapping: rig.mock)
-        let ness = Ness { $0.transport = recorder }
-        let post = ness.post("https://mock.test/x").set(jsonBody: ["password": "s3cret"])
+        let recorder = RecordingTransport(wrapping: Rig(onUnmatched: .reply(.status(200))).mock)
+        let post = Ness { $0.transport = recorder }.post("https://mock.test/x").set(jsonBody: ["password": "s3cret"])
         _ = try await post.set(gzipsBody: true).dataRequest().value
         let body = try #require(recorder.archive.entries.first?.request.body)
         #expect(body.text == nil && body.data == nil)

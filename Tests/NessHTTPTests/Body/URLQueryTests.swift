@@ -26,15 +26,8 @@ import Testing
         ]
         let text = "id=7&name=Fluffles&part=Flu&text=%3CFluffles%3E&present=yes&numbers=1&numbers=2&order=newest&uuid=\(uuid)"
         #expect(variables.encoded == text + "&big=18446744073709551615&one=1.0&decimal=1.5&maybe=1&maybe=3")
-    }
-
-    @Test("literals may hold optional values, only strings, or nothing")
-    func otherLiterals() {
         let optional: URLQuery? = ["verbose": "true"]
-        let empty: URLQuery = [:]
-        #expect(optional?.encoded == "verbose=true")
-        #expect(empty.items.isEmpty)
-        #expect(empty.encoded == "")
+        #expect(optional?.encoded == "verbose=true" && ([:] as URLQuery).encoded == "")
     }
 
     @Test("mixed nested literals are written as a query or as JSON")
@@ -78,7 +71,6 @@ import Testing
         query.set("new", for: "d")
         #expect(query.encoded == "a=x&c=4&a=y&d=new")
         #expect(query.merging(["a": 9, "e": 8]).encoded == "c=4&d=new&a=9&e=8")
-        #expect(query.merging(["a": 9, "e": 8], keepingPrevious: true).encoded == "a=x&c=4&a=y&d=new&a=9&e=8")
     }
 
     // MARK: text

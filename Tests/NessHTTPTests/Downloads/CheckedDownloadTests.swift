@@ -8,6 +8,7 @@ import Testing
 /// Downloads whose files are checked before they get their names.
 @Suite(.inTurn(.withoutSockets)) struct CheckedDownloadTests {
     private static let content = patternedData(400_000)
+    private static let server = FileServer(content: content)
     private static let digest = TestHash.sha256(content).hexadecimal
     private static let other = TestHash.sha256(Data()).hexadecimal
 
@@ -20,18 +21,16 @@ import Testing
         return error?.underlying as? FileMismatch
     }
 
-    @Test("a file with the expected digest and size gets its name, in one part and in several", arguments: [1, 4])
+    @Test("a file with the expected digest and size gets its name, in one part and in several, even if it is empty", arguments: [1, 4])
     func expected(segments: Int) async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
-            let request = rig.ness.httpRequest(withUrl: "a")
-            for expectation in [
-                .sha256(Self.digest), .sha256(Self.digest.uppercased(), size: 400_000), .size(400_000),
-            ] as [FileExpectation] {
-                _ = try await request.downloadRequest(forSavedLocation: rig.file, segments: segments, expecting: expectation).value
-                #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+        try await withDownloads(of: Self.server, { $0.path == "/empty" ? .data(Data()) : $1 }) { rig in
+            let expectations: [(String, FileExpectation)] = [
+                ("a", .sha256(Self.digest)), ("a", .sha256(Self.digest.uppercased(), size: 400_000)), ("a", .size(400_000)),
+                ("empty", .sha256(Self.other, size: 0)),
+            ]
+            for (path, expectation) in expectations {
+                _ = try await rig.start(path, segments: segments, expecting: expectation).value
+                #expect(rig.saved == (path == "a" ? Self.content : Data()) && rig.folder.entries == ["a.bin"])
                 try FileManager.default.removeItem(at: rig.file)
             }
         }
@@ -39,14 +38,12 @@ import Testing
 
     @Test("a wrong digest is a typed error; the old file stays, and gets no byte of the new one", arguments: [1, 4])
     func otherDigest(segments: Int) async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
+        try await withDownloads(of: Self.server) { rig in
             try Data("old".utf8).write(to: rig.file)
-            let promise = rig.ness.httpRequest(withUrl: "a").downloadRequest(
-                forSavedLocation: rig.file, segments: segments, expecting: .sha256(Self.other))
-            #expect(await mismatch(promise) == .sha256(expected: Self.other, found: Self.digest))
+            #expect(
+                await mismatch(rig.start(segments: segments, expecting: .sha256(Self.other)))
+                    == .sha256(expected: Self.other, found: Self.digest)
+            )
             #expect(rig.saved == Data("old".utf8) && rig.folder.entries == ["a.bin"])
             let folder = rig.ness.httpRequest(withUrl: "a").downloadRequest(intoFolder: rig.folder, expecting: .sha256(Self.other))
             #expect(await mismatch(folder) != nil)
@@ -56,15 +53,9 @@ import Testing
 
     @Test("a response that announces another size is rejected by its head, and its connection is closed", arguments: [1, 4])
     func announcedSize(segments: Int) async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
-            let reply = server.reply(to: request)
-            return request.headers["range"] == nil ? reply.cut(after: 100, then: .stall) : reply
-        } _: { rig in
+        try await withDownloads(of: Self.server, { $0.headers["range"] == nil ? $1.cut(after: 100, then: .stall) : $1 }) { rig in
             try Data("old".utf8).write(to: rig.file)
-            let promise = rig.ness.httpRequest(withUrl: "a").downloadRequest(
-                forSavedLocation: rig.file, segments: segments, expecting: .size(5))
-            #expect(await mismatch(promise) == .size(expected: 5, found: 400_000))
+            #expect(await mismatch(rig.start(segments: segments, expecting: .size(5))) == .size(expected: 5, found: 400_000))
             #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             #expect(rig.saved == Data("old".utf8) && rig.folder.entries == ["a.bin"])
             #expect(rig.server.requestCount == 1)
@@ -78,8 +69,9 @@ import Testing
             let head = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n\r\n"
             return size == 100 ? .script([.send(head), .sendUntilClosed(piece)]) : .chunked([Self.content])
         } _: { rig in
-            let promise = rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file, expecting: .size(Int64(size)))
-            guard case .size(let expected, let found) = await mismatch(promise) else { return #expect(Bool(false), "no mismatch") }
+            guard case .size(let expected, let found) = await mismatch(rig.start(expecting: .size(Int64(size)))) else {
+                return #expect(Bool(false), "no mismatch")
+            }
             #expect(expected == Int64(size) && (size == 100 ? found > 100 : found == 400_000))
             #expect(rig.folder.entries == [])
             #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
@@ -88,15 +80,11 @@ import Testing
 
     @Test("a resumed file is checked as a whole; after a mismatch the next download starts over")
     func resumed() async throws {
-        let server = FileServer(content: Self.content)
         var bytes = Self.content
         bytes[10] ^= 1
         let damaged = FileServer(content: bytes)
-        try await withDownloads { number, request in
-            number == 1 ? damaged.reply(to: request).cut(after: 200_000) : server.reply(to: request)
-        } _: { rig in
-            let request = rig.ness.httpRequest(withUrl: "a")
-            func download() -> DownloadPromise { request.downloadRequest(forSavedLocation: rig.file, expecting: .sha256(Self.digest)) }
+        try await withDownloads(of: Self.server, { $0.number == 1 ? damaged.reply(to: $0).cut(after: 200_000) : $1 }) { rig in
+            func download() -> DownloadPromise { rig.start(expecting: .sha256(Self.digest)) }
             #expect(await download().nessError()?.kind == .truncated)
             #expect(await mismatch(download()) != nil)
             #expect(rig.folder.entries == [])
@@ -108,13 +96,8 @@ import Testing
 
     @Test("a retry control may fetch a file again that was not as expected")
     func retry() async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            number == 1 ? .data(Self.content.prefix(10)) : server.reply(to: request)
-        } _: { rig in
-            let promise = rig.ness.httpRequest(withUrl: "a").downloadRequest(
-                forSavedLocation: rig.file, expecting: .sha256(Self.digest), with: CounterRetryControl(maxRetryCount: 1))
-            _ = try await promise.value
+        try await withDownloads(of: Self.server, { $0.number == 1 ? .data(Self.content.prefix(10)) : $1 }) { rig in
+            _ = try await rig.start(expecting: .sha256(Self.digest), with: CounterRetryControl(maxRetryCount: 1)).value
             #expect(rig.saved == Self.content)
         }
     }
@@ -126,23 +109,10 @@ import Testing
         try await withDownloads { _, _ in
             .text("a")
         } _: { rig in
-            let request = rig.ness.httpRequest(withUrl: "a")
             for expectation in [.sha256(digest), .size(-1)] as [FileExpectation] {
-                let error = await request.downloadRequest(forSavedLocation: rig.file, expecting: expectation).nessError()
-                #expect(error?.kind == .invalidRequest)
+                #expect(await rig.start(expecting: expectation).nessError()?.kind == .invalidRequest)
             }
             #expect(rig.server.requestCount == 0 && rig.folder.entries == [])
-        }
-    }
-
-    @Test("an empty file has a digest")
-    func empty() async throws {
-        try await withDownloads { _, _ in
-            .data(Data())
-        } _: { rig in
-            let request = rig.ness.httpRequest(withUrl: "a")
-            _ = try await request.downloadRequest(forSavedLocation: rig.file, expecting: .sha256(Self.other, size: 0)).value
-            #expect(rig.saved == Data())
         }
     }
 
@@ -156,32 +126,75 @@ import Testing
             let request = rig.ness.httpRequest(withUrl: "a")
             let good = FileExpectation.sha256(TestHash.sha256(Data("good".utf8)).hexadecimal)
             _ = try await request.downloadRequestIfChanged(forSavedLocation: rig.file).value
-            guard case .fetched = try await request.downloadRequestIfChanged(forSavedLocation: rig.file, expecting: good).value else {
-                return #expect(Bool(false), "the file was not fetched")
+            var results: [String] = []
+            for _ in 0..<2 {
+                switch try await request.downloadRequestIfChanged(forSavedLocation: rig.file, expecting: good).value {
+                case .fetched: results.append("fetched")
+                case .unchanged: results.append("unchanged")
+                }
             }
-            #expect(rig.saved == Data("good".utf8))
-            guard case .unchanged = try await request.downloadRequestIfChanged(forSavedLocation: rig.file, expecting: good).value else {
-                return #expect(Bool(false), "the file was fetched")
-            }
+            #expect(results == ["fetched", "unchanged"] && rig.saved == Data("good".utf8))
             #expect(rig.server.requests.map { $0.headers["if-none-match"] } == [nil, "\"1\"", nil])
         }
     }
 
     @Test("equal downloads with different expectations do not share a result")
     func sharing() async throws {
-        let arrived = TestGate(), server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
+        let arrived = TestGate()
+        try await withDownloads(of: Self.server) {
             await arrived.wait()
-            return server.reply(to: request)
+            return $1
         } _: { rig in
-            let request = rig.ness.httpRequest(withUrl: "a")
-            let bad = request.downloadRequest(forSavedLocation: rig.file, expecting: .sha256(Self.other))
+            let bad = rig.start(expecting: .sha256(Self.other))
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
-            let good = request.downloadRequest(forSavedLocation: rig.file, expecting: .sha256(Self.digest))
+            let good = rig.start(expecting: .sha256(Self.digest))
             arrived.open()
             #expect(await mismatch(bad) != nil)
             _ = try await good.value
             #expect(rig.saved == Self.content)
+        }
+    }
+
+    @Test("an expected size is the total of the progress from the start, even while the download waits")
+    func expectedTotal() async throws {
+        let rig = Rig()
+        // At its start a manager has one slot at least, and the first download could fail before the progress is read.
+        rig.ness.maximumConnectionsPerHost = 0
+        try await withFolder { folder in
+            let downloads = (1...3).map { number in
+                rig.ness.get("\(number)").downloadRequest(
+                    forSavedLocation: folder.appending(path: "\(number)"), expecting: .sha256(Self.digest, size: Int64(number) * 100))
+            }
+            let total = TotalProgress(of: downloads)
+            #expect(total.progress.totalBytes == 600 && total.progress.fractionCompleted == 0)
+            #expect(downloads[2].progress.totalBytes == 300)
+            for download in downloads { download.drop() }
+        }
+    }
+
+    @Test("a file that has the expected digest is not fetched again; any other file is")
+    func expectedFile() async throws {
+        try await withDownloads(of: Self.server) { rig in
+            func download(_ expectation: FileExpectation) -> DownloadPromise {
+                rig.ness.get("a").validate(contentTypes: ["application/octet-stream"])
+                    .downloadRequest(forSavedLocation: rig.file, expecting: expectation)
+            }
+            try Self.content.write(to: rig.file)
+            for expectation in [FileExpectation.sha256(Self.digest, size: 400_000), .sha256(Self.digest)] {
+                let promise = download(expectation), saved = try await promise.value
+                #expect(saved.message.statusCode == 304 && saved.message.source == .cache && saved.dataLocalURL == rig.file)
+                #expect(promise.progress == TransferProgress(completedBytes: 400_000, totalBytes: 400_000))
+                #expect(rig.folder.entries == ["a.bin"])
+            }
+            #expect(rig.server.requestCount == 0)
+            // A POST is sent for its effect.
+            let post = rig.ness.post("a").downloadRequest(forSavedLocation: rig.file, expecting: .sha256(Self.digest))
+            #expect(try await post.value.message.statusCode == 200)
+            // A size alone says too little.
+            #expect(try await download(.size(400_000)).value.message.statusCode == 200)
+            try Data("other".utf8).write(to: rig.file)
+            #expect(try await download(.sha256(Self.digest)).value.message.statusCode == 200)
+            #expect(rig.saved == Self.content && rig.server.requestCount == 3)
         }
     }
 
@@ -242,10 +255,7 @@ import Testing
 
     @Test("an error of the closure, or an impossible destination, fails the download; the next one resumes the bytes", arguments: 0..<4)
     func noDestination(way: Int) async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
+        try await withDownloads(of: Self.server) { rig in
             let folder = rig.folder
             try FileManager.default.createDirectory(at: folder.appending(path: "folder"), withIntermediateDirectories: false)
             let error = await rig.ness.httpRequest(withUrl: "a").downloadRequest(intoFolder: folder) { _ in
@@ -274,10 +284,7 @@ import Testing
 
     @Test("a validator that rejects the head of a download fails it, even if it would accept the response with its body")
     func rejectedHead() async throws {
-        let server = FileServer(content: Data("text".utf8))
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
+        try await withDownloads(of: FileServer(content: Data("text".utf8))) { rig in
             let promise = rig.ness.httpRequest(withUrl: "a").validate(using: HasBody()).downloadRequest(forSavedLocation: rig.file)
             #expect(await promise.nessError()?.kind == .validation)
             #expect(rig.server.requestCount == 1 && rig.folder.entries == [])
@@ -293,12 +300,11 @@ import Testing
         }
         try await withDownloads { number, _ in
             number == 1 ? .script([.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"), .close]) : .status(503)
+        } configure: {
+            $0.insert(loader, at: .exchange)
         } _: { rig in
             try Data("old".utf8).write(to: rig.file)
-            let promise = rig.ness.httpRequest(withUrl: "a").add(loaders: [loader], at: .exchange).downloadRequest(
-                forSavedLocation: rig.file)
-            let outcome = await promise.settled
-            #expect(throws: NessError.self) { try outcome.get() }
+            #expect(await rig.start().nessError() != nil)
             #expect(rig.saved == Data("old".utf8))
         }
     }

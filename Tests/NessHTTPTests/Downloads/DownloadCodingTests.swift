@@ -14,14 +14,11 @@ import Testing
     @Test(
         "a compressed file is saved decompressed on demand, even with segments or in chunks", arguments: [1, 4], [true, false])
     func unpacked(segments: Int, isChunked: Bool) async throws {
-        try await withDownloads { _, request in
-            isChunked ? Self.server.reply(to: request).inChunks() : Self.server.reply(to: request)
-        } _: { rig in
-            let builder = rig.ness.httpRequest(withUrl: "a")
-            let result = try await builder.downloadRequest(forSavedLocation: rig.file, segments: segments, coding: .unpacked).value
+        try await withDownloads(of: Self.server, { isChunked ? $1.inChunks() : $1 }) { rig in
+            let result = try await rig.start(segments: segments, coding: .unpacked).value
             #expect(rig.saved == Self.content && result.dataLocalURL == rig.file)
             #expect(rig.ranges == [nil] && rig.folder.entries == ["a.bin"])
-            let again = try await builder.downloadRequest(intoFolder: rig.folder, coding: .unpacked).value
+            let again = try await rig.ness.get("a").downloadRequest(intoFolder: rig.folder, coding: .unpacked).value
             #expect(FileManager.default.contents(atPath: again.dataLocalURL.path) == Self.content)
         }
     }
@@ -44,13 +41,8 @@ import Testing
 
     @Test("a download that decompresses starts over after an interruption, because compressed parts cannot be joined")
     func unpackedAfterABreak() async throws {
-        try await withDownloads { number, request in
-            number == 1 ? Self.server.reply(to: request).cut(after: 300) : Self.server.reply(to: request)
-        } _: { rig in
-            let builder = rig.ness.httpRequest(withUrl: "a")
-            _ = try await builder.downloadRequest(
-                forSavedLocation: rig.file, coding: .unpacked, with: CounterRetryControl(maxRetryCount: 1)
-            ).value
+        try await withDownloads(of: Self.server, { $0.number == 1 ? $1.cut(after: 300) : $1 }) { rig in
+            _ = try await rig.start(coding: .unpacked, with: CounterRetryControl(maxRetryCount: 1)).value
             #expect(rig.saved == Self.content && rig.ranges == [nil, nil])
             #expect(rig.folder.entries == ["a.bin"])
         }
@@ -64,45 +56,35 @@ import Testing
         } _: { rig in
             #expect(await rig.start().nessError()?.kind == .truncated)
             #expect(rig.folder.entries == ["a.bin.ness-part", "a.bin.ness-part.json"])
-            _ = try await rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file, coding: .unpacked).value
+            _ = try await rig.start(coding: .unpacked).value
             #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
         }
     }
 
     @Test("a plain file is saved and continued as usual, even if decompression is requested")
     func plain() async throws {
-        let plain = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            number == 1 ? plain.reply(to: request).cut(after: 300) : plain.reply(to: request)
-        } _: { rig in
-            let control = CounterRetryControl(maxRetryCount: 1)
-            _ = try await rig.ness.httpRequest(withUrl: "a").downloadRequest(
-                forSavedLocation: rig.file, coding: .unpacked, with: control
-            ).value
+        try await withDownloads(of: FileServer(content: Self.content), { $0.number == 1 ? $1.cut(after: 300) : $1 }) { rig in
+            _ = try await rig.start(coding: .unpacked, with: CounterRetryControl(maxRetryCount: 1)).value
             #expect(rig.saved == Self.content && rig.ranges == [nil, "bytes=300-\(Self.content.count - 1)"])
         }
     }
 
     @Test("a compressed file without a detectable end is rejected") func withoutLength() async throws {
-        let server = try await TestServer.start(try #require(Misbehavior.named("gzip-no-length")))
-        try await withFolder { folder in
-            let promise = Ness().httpRequest(withUrl: server.url).downloadRequest(
-                forSavedLocation: folder.appendingPathComponent("a"), coding: .unpacked)
-            #expect(await promise.nessError()?.kind == .malformedResponse)
-            #expect(folder.entries.isEmpty)
+        try await stopping(TestServer.start(try #require(Misbehavior.named("gzip-no-length")))) { server in
+            try await withFolder { folder in
+                let promise = Ness().get(server.url).downloadRequest(forSavedLocation: folder.appending(path: "a"), coding: .unpacked)
+                #expect(await promise.nessError()?.kind == .malformedResponse)
+                #expect(folder.entries.isEmpty)
+            }
         }
-        await server.stop()
     }
 
     @Test(
         "if the transport decompresses every body, a request for the compressed file is rejected before it is sent",
         .enabled(if: !Engine.isCurl))
     func asStoredOverURLSession() async throws {
-        try await withDownloads { _, request in
-            Self.server.reply(to: request)
-        } _: { rig in
-            let promise = rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file, coding: .asStored)
-            #expect(await promise.nessError()?.kind == .invalidRequest)
+        try await withDownloads(of: Self.server) { rig in
+            #expect(await rig.start(coding: .asStored).nessError()?.kind == .invalidRequest)
             #expect(rig.server.requestCount == 0 && rig.folder.entries.isEmpty)
         }
     }

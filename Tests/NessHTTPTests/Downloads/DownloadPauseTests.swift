@@ -1,6 +1,5 @@
 import Foundation
 import NessHTTP
-import NessLock
 import NessTesting
 import TestSupport
 import Testing
@@ -8,31 +7,34 @@ import Testing
 /// Pausing and going on, in every phase and from any thread.
 @Suite(.inTurn) struct DownloadPauseTests {
     private static let content = patternedData(300_000)
+    private static let server = FileServer(content: content)
 
-    /// The first answer stops after 100,000 bytes; the others are whole.
-    private static let stalling: @Sendable (Int, ReceivedRequest) async -> Reply = { number, request in
-        let reply = FileServer(content: content).reply(to: request)
-        return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
+    /// Runs a test with a download that is paused after 100,000 bytes, and whose connection is closed.
+    private func withPaused(
+        _ change: (RequestBuilder) -> RequestBuilder = { $0 }, configure: (inout Ness.Configuration) -> Void = { _ in },
+        _ body: (DownloadRig, DownloadPromise) async throws -> Void
+    ) async throws {
+        try await withDownloads(of: Self.server, stallsFirst, configure: configure) { rig in
+            let promise = change(rig.ness.get("a")).downloadRequest(forSavedLocation: rig.file)
+            await rig.wait(for: 100_000, of: promise)
+            promise.pause()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            try await body(rig, promise)
+            #expect(rig.ranges == [nil, "bytes=100000-299999"])
+            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
+        }
     }
 
-    @Test(
-        "a pause closes the connection and keeps the received bytes; the same promise continues")
+    @Test("a pause closes the connection and keeps the received bytes; the same promise continues")
     func middle() async throws {
-        try await withDownloads(Self.stalling) { rig in
-            let promise = rig.start(), ends = Witness(promise)
-            await rig.wait(for: 100_000, of: promise)
-            #expect(promise.status.text.hasPrefix("running 0.33"))
-            promise.pause()
+        try await withPaused { rig, promise in
+            let ends = Witness(promise)
             #expect(promise.isPaused && promise.status.text == "idle")
-            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
             #expect(promise.progress == TransferProgress(completedBytes: 100_000, totalBytes: 300_000))
             #expect(ends.ends.isEmpty)
             #expect(promise.resume() == .resumed && !promise.isPaused)
             let result = try await promise.value
             #expect(result.dataLocalURL.path == rig.file.path)
-            #expect(promise.status.text == "completed 200")
-            #expect(rig.ranges == [nil, "bytes=100000-299999"])
-            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
             promise.pause()
             #expect(!promise.isPaused && promise.resume() == .failToResume && promise.status.text == "completed 200")
             #expect(await ends.outcome() == ["value"])
@@ -41,17 +43,12 @@ import Testing
 
     @Test("a download that continues after a pause may refresh its credential again")
     func renewedTwice() async throws {
-        let file = FileServer(content: Self.content), refreshes = Tally()
-        let authentication = RefreshableAuthentication(credential: "0") {
-            ["Authorization": $0]
-        } refresh: { _, _ in
-            "\(refreshes.enter() + 1)"
-        }
-        try await withDownloads { number, request in
+        let refreshes = Tally()
+        let authentication = refreshing(from: "0") { "\(refreshes.enter() + 1)" }
+        try await withDownloads(of: Self.server) { request, reply in
             // The first credential is too old at once, the next one after the pause.
-            if request.headers["authorization"] != (number <= 2 ? "1" : "2") { return .status(401) }
-            let reply = file.reply(to: request)
-            return number == 2 ? reply.cut(after: 100_000, then: .stall) : reply
+            if request.headers["authorization"] != (request.number <= 2 ? "1" : "2") { return .status(401) }
+            return request.number == 2 ? reply.cut(after: 100_000, then: .stall) : reply
         } configure: {
             $0.authentication = authentication
         } _: { rig in
@@ -65,12 +62,31 @@ import Testing
         }
     }
 
+    @Test("a pause during a refresh does not repeat the attempt that follows it") func notRepeated() async throws {
+        let begun = TestGate(), go = TestGate()
+        let authentication = refreshing(from: "0") {
+            begun.open()
+            await go.wait()
+            return "1"
+        }
+        try await withDownloads { _, request in
+            .status(request.headers["authorization"] == "0" ? 401 : 500)
+        } configure: {
+            $0.authentication = authentication
+        } _: { rig in
+            let promise = rig.start()
+            await begun.wait()
+            promise.pause()
+            promise.resume()
+            go.open()
+            #expect(await promise.nessError()?.response?.statusCode == 500)
+            #expect(rig.server.requestCount == 2)
+        }
+    }
+
     @Test("a pause before the start sends nothing; a resume without a pause changes nothing")
     func beforeTheStart() async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
+        try await withDownloads(of: Self.server) { rig in
             // However long it takes to get to the pause.
             rig.ness.maximumConnectionsPerHost = 0
             let promise = rig.start()
@@ -89,10 +105,10 @@ import Testing
 
     @Test("a download that is paused in the host's queue takes no slot; after the resume it queues behind the others")
     func queued() async throws {
-        let server = FileServer(content: Self.content), gate = TestGate()
-        try await withDownloads { _, request in
+        let gate = TestGate()
+        try await withDownloads(of: Self.server) { request, reply in
             if request.path == "/first" { await gate.wait() }
-            return server.reply(to: request)
+            return reply
         } configure: {
             $0.maximumConnectionsPerHost = 1
         } _: { rig in
@@ -110,38 +126,10 @@ import Testing
         }
     }
 
-    @Test("a deadline stops while a download is paused in the host's queue, and continues after the resume")
-    func queuedDeadline() async throws {
-        let clock = ManualClock()
-        let server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } configure: {
-            $0.clock = clock
-        } _: { rig in
-            rig.ness.maximumConnectionsPerHost = 0
-            let promise = rig.ness.httpRequest(withUrl: "a").set(deadline: .seconds(100)).downloadRequest(forSavedLocation: rig.file)
-            try await rig.ness.waitForRequests(1, at: .hostQueue)
-            promise.pause()
-            clock.advance(by: .seconds(1_000))
-            #expect(promise.isPaused && !promise.isCompleted)
-            promise.resume()
-            try await rig.ness.waitForRequests(1, at: .hostQueue)
-            clock.advance(by: .seconds(100))
-            #expect(await promise.nessError()?.kind == .timedOut)
-            #expect(rig.server.requestCount == 0)
-        }
-    }
-
     @Test("a pause during a retry's delay keeps the received bytes")
     func retryDelay() async throws {
         let clock = ManualClock()
-        let server = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            number == 1 ? server.reply(to: request).cut(after: 100_000) : server.reply(to: request)
-        } configure: {
-            $0.clock = clock
-        } _: { rig in
+        try await withDownloads(of: Self.server, cutsFirst, configure: { $0.clock = clock }) { rig in
             let promise = rig.start(with: ClosureRetryControl { $3(.retryAfter(60)) })
             await clock.waitUntil { $0.sleeps == [.seconds(60)] }
             promise.pause()
@@ -156,10 +144,8 @@ import Testing
     @Test("timeout and deadline stop during a pause, and apply before and after it")
     func deadline() async throws {
         let clock = ManualClock()
-        let server = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            let reply = server.reply(to: request)
-            return number <= 2 ? reply.cut(after: 50_000, then: .stall) : reply
+        try await withDownloads(of: Self.server) {
+            $0.number <= 2 ? $1.cut(after: 50_000, then: .stall) : $1
         } configure: {
             $0.clock = clock
         } _: { rig in
@@ -185,11 +171,10 @@ import Testing
         "a paused download can be dropped alone, with all, or by a reset, and another download continues from its bytes",
         arguments: ["drop", "all", "group", "reset"])
     func droppedWhilePaused(how: String) async throws {
-        try await withDownloads(Self.stalling) { rig in
-            let promise = rig.ness.httpRequest(withUrl: "a").add(group: "g").downloadRequest(forSavedLocation: rig.file)
+        try await withPaused {
+            $0.add(group: "g")
+        } _: { rig, promise in
             let ends = Witness(promise)
-            await rig.wait(for: 100_000, of: promise)
-            promise.pause()
             switch how {
             case "drop": promise.drop()
             case "all": rig.ness.dropAllRequests()
@@ -199,62 +184,18 @@ import Testing
             #expect(await ends.outcome() == ["dropped"])
             #expect(!promise.isPaused && promise.status.text == "dropped" && promise.resume() == .failToResume)
             _ = try await rig.start().value
-            #expect(rig.ranges == [nil, "bytes=100000-299999"])
-            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
-        }
-    }
-
-    @Test("one of two callers who share a download can pause; both get the file in the end")
-    func shared() async throws {
-        let server = FileServer(content: Self.content), gate = TestGate()
-        try await withDownloads { number, request in
-            guard number == 1, case .full(_, _, let body) = server.reply(to: request).content else { return server.reply(to: request) }
-            let head = "HTTP/1.1 200 OK\r\n\(opaque)ETag: \"v1\"\r\nContent-Length: \(body.count)\r\n\r\n"
-            return .script([.send(head), .sendData(body.prefix(100_000)), .wait(gate), .sendData(body.dropFirst(100_000)), .close])
-        } _: { rig in
-            let one = rig.start()
-            await rig.wait(for: 100_000, of: one)
-            let two = rig.start()
-            await rig.wait(for: 100_000, of: two)
-            one.pause()
-            #expect(one.isPaused && !two.isPaused)
-            gate.open()
-            let result = try await two.value
-            #expect(result.dataLocalURL.path == rig.file.path)
-            #expect(rig.saved == Self.content && rig.server.requestCount == 1 && one.isPaused)
-            one.resume()
-            _ = try await one.value
-            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
-        }
-    }
-
-    @Test("if both callers who share a download pause, the exchange ends; each of them can continue it")
-    func bothPause() async throws {
-        try await withDownloads(Self.stalling) { rig in
-            let promises = [rig.start(), rig.start()]
-            for promise in promises { await rig.wait(for: 100_000, of: promise) }
-            for promise in promises { promise.pause() }
-            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
-            for promise in promises.reversed() { promise.resume() }
-            for promise in promises { _ = try await promise.value }
-            #expect(rig.ranges.prefix(2) == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
         }
     }
 
     @Test("a download that shares no exchange can be paused and resumed", arguments: [true, false])
     func unshared(byHandler: Bool) async throws {
-        try await withDownloads(Self.stalling) {
+        try await withPaused {
+            byHandler ? $0 : $0.set(redirects: .decide { _ in .follow })
+        } configure: {
             if byHandler { $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately }
-        } _: { rig in
-            var request = rig.ness.httpRequest(withUrl: "a")
-            if !byHandler { request = request.set(redirects: .decide { _ in .follow }) }
-            let promise = request.downloadRequest(forSavedLocation: rig.file)
-            await rig.wait(for: 100_000, of: promise)
-            promise.pause()
-            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+        } _: { _, promise in
             #expect(promise.resume() == .resumed)
             _ = try await promise.value
-            #expect(rig.saved == Self.content && rig.ranges == [nil, "bytes=100000-299999"])
         }
     }
 
@@ -274,6 +215,65 @@ import Testing
             go.open()
             _ = await promise.settled
             #expect(rig.server.requestCount == (isMarked ? 2 : 1))
+        }
+    }
+
+    // MARK: several callers
+
+    @Test("each of those who paused a shared download gets the file that the one who did not pause has completed meanwhile")
+    func getsFile() async throws {
+        let gate = TestGate()
+        try await withDownloads { _, _ in
+            let head = "HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 300000\r\n\r\n"
+            return .script([
+                .send(head), .sendData(Self.content.prefix(100_000)), .wait(gate), .sendData(Self.content.dropFirst(100_000)), .close,
+            ])
+        } _: { rig in
+            let promises = (0..<3).map { _ in rig.ness.httpRequest(withUrl: "a").downloadRequest(intoFolder: rig.folder) }
+            for promise in promises { await rig.wait(for: 100_000, of: promise) }
+            #expect(promises[0].status.text.hasPrefix("running 0.33"))
+            // The one who started it, and one who joined.
+            for promise in promises.prefix(2) { promise.pause() }
+            #expect(promises.map(\.isPaused) == [true, true, false])
+            gate.open()
+            let saved = try await promises[2].value.dataLocalURL
+            for promise in promises.prefix(2) {
+                #expect(promise.isPaused)
+                promise.resume()
+                #expect(try await promise.value.dataLocalURL == saved)
+            }
+            #expect(rig.server.requestCount == 1 && rig.folder.entries == ["a"])
+            #expect(try Data(contentsOf: saved) == Self.content)
+        }
+    }
+
+    @Test("if both callers who share a download pause, the exchange ends; each of them can continue it")
+    func bothPause() async throws {
+        try await withDownloads(of: Self.server, stallsFirst) { rig in
+            let promises = [rig.start(), rig.start()]
+            for promise in promises { await rig.wait(for: 100_000, of: promise) }
+            for promise in promises { promise.pause() }
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            for promise in promises.reversed() { promise.resume() }
+            for promise in promises { _ = try await promise.value }
+            #expect(rig.ranges.prefix(2) == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
+        }
+    }
+
+    @Test("one who joined keeps the partial file while it is paused, although the starter was dropped")
+    func keepsFile() async throws {
+        try await withDownloads(of: Self.server, stallsFirst) { rig in
+            let starter = rig.start(), joined = rig.start()
+            await rig.wait(for: 100_000, of: joined)
+            starter.drop()
+            joined.pause()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            #expect(await rig.start("other").nessError()?.kind == .fileSystem)
+            joined.resume()
+            _ = try await joined.value
+            #expect(rig.saved == Self.content && rig.ranges.last == "bytes=100000-299999")
+            // Nobody is paused any more.
+            _ = try await rig.start("other").value
         }
     }
 }

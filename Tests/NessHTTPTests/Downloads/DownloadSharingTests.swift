@@ -7,13 +7,14 @@ import Testing
 /// Several downloads to one destination, and the names of files in a folder.
 @Suite(.inTurn(.withoutSockets)) struct DownloadSharingTests {
     private static let content = patternedData(300_000)
+    private static let server = FileServer(content: content)
 
     @Test("equal downloads share one exchange and one file; downloads to two places do not")
     func equal() async throws {
-        let server = FileServer(content: Self.content), gate = TestGate()
-        try await withDownloads { _, request in
+        let gate = TestGate()
+        try await withDownloads(of: Self.server) {
             await gate.wait()
-            return server.reply(to: request)
+            return $1
         } _: { rig in
             let promises = (0..<5).map { _ in rig.start() }
             let elsewhere = rig.ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.folder.appendingPathComponent("b.bin"))
@@ -33,31 +34,12 @@ import Testing
         }
     }
 
-    @Test("a drop of one of several callers leaves the others; the last caller's drop ends the exchange")
-    func drops() async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            number == 1 ? server.reply(to: request).cut(after: 100_000, then: .stall) : server.reply(to: request)
-        } _: { rig in
-            let promises = [rig.start(), rig.start(), rig.start()]
-            for promise in promises { await rig.wait(for: 100_000, of: promise) }
-            promises[0].drop()
-            promises[1].drop()
-            #expect(await promises[0].nessError()?.kind == .dropped)
-            #expect(!promises[2].isCompleted && rig.server.openConnections == 1)
-            promises[2].drop()
-            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
-            _ = try await rig.start().value
-            #expect(rig.ranges == [nil, "bytes=100000-299999"] && rig.saved == Self.content)
-        }
-    }
-
     @Test("a download of another URL to the same place fails, and does not disturb the first")
     func otherURL() async throws {
-        let server = FileServer(content: Self.content), gate = TestGate()
-        try await withDownloads { _, request in
+        let gate = TestGate()
+        try await withDownloads(of: Self.server) {
             await gate.wait()
-            return server.reply(to: request)
+            return $1
         } _: { rig in
             let first = rig.start("a")
             #expect(await rig.server.waitUntil { $0.requestCount == 1 })
@@ -72,11 +54,7 @@ import Testing
 
     @Test("a paused download reserves its place against another URL until it is over", arguments: [true, false])
     func otherURLWhilePaused(isDropped: Bool) async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            let reply = server.reply(to: request)
-            return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
-        } _: { rig in
+        try await withDownloads(of: Self.server, stallsFirst) { rig in
             let first = rig.start("a")
             await rig.wait(for: 100_000, of: first)
             first.pause()
@@ -95,33 +73,9 @@ import Testing
         }
     }
 
-    @Test("a download waits for one of another manager that uses its partial file")
-    func otherManager() async throws {
-        let server = FileServer(content: Self.content), gate = TestGate()
-        try await withDownloads { number, request in
-            if number == 1 { await gate.wait() }
-            return server.reply(to: request)
-        } _: { rig in
-            let first = rig.start()
-            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
-            let other = Ness { $0.baseURL = rig.server.url }
-            let second = other.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: rig.file)
-            await untilTrue { PartialFileClaims.shared.waitingCount(rig.partial.path) > 0 }
-            #expect(rig.server.requestCount == 1)
-            gate.open()
-            _ = try await first.value
-            _ = try await second.value
-            #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
-        }
-    }
-
     @Test("a download of another manager continues one that was just dropped")
     func afterDropElsewhere() async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            let reply = server.reply(to: request)
-            return number == 1 ? reply.cut(after: 100_000, then: .stall) : reply
-        } _: { rig in
+        try await withDownloads(of: Self.server, stallsFirst) { rig in
             let first = rig.start()
             await rig.wait(for: 100_000, of: first)
             first.drop()
@@ -135,10 +89,7 @@ import Testing
     @Test("a partial file that another process has locked is left alone")
     func otherProcess() async throws {
         guard let tool = ["/usr/bin/flock", "/bin/flock"].first(where: FileManager.default.isExecutableFile(atPath:)) else { return }
-        let server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
+        try await withDownloads(of: Self.server) { rig in
             let end = Pipe()
             let arguments = [rig.partial.path, "sh", "-c", "echo ready >&2; read line"]
             let child = try Child(arguments, executable: URL(filePath: tool), input: end)
@@ -154,38 +105,27 @@ import Testing
 
     // MARK: what lies between
 
-    @Test("the delegate's changes are sent; a redirect is followed, for each range again")
+    @Test("a redirect is followed for each range again")
     func redirects() async throws {
-        let server = FileServer(content: Self.content)
-        let delegate = Stamper()
-        try await withDownloads { number, request in
+        try await withDownloads(of: Self.server) { request, reply in
             if request.path == "/a" { return .status(302, headers: ["Location": "/b"]) }
-            return number == 2 ? server.reply(to: request).cut(after: 100_000) : server.reply(to: request)
+            return request.number == 2 ? reply.cut(after: 100_000) : reply
         } _: { rig in
-            rig.ness.delegate = delegate
             _ = try await rig.start(with: CounterRetryControl(maxRetryCount: 1)).value
             #expect(rig.server.requests.map(\.path) == ["/a", "/b", "/a", "/b"])
             #expect(rig.ranges == [nil, nil, "bytes=100000-299999", "bytes=100000-299999"])
-            #expect(rig.server.requests.allSatisfy { $0.headers["x-stamp"] == "1" })
             #expect(rig.saved == Self.content)
         }
     }
 
     @Test("after a 401 in the middle is handled, the download continues where it was", arguments: [1, 3])
     func refresh(segments: Int) async throws {
-        let server = FileServer(content: Self.content)
-        let authentication = RefreshableAuthentication(credential: "old") {
-            ["Authorization": $0]
-        } refresh: { _, _ in
-            "new"
-        }
-        try await withDownloads { number, request in
-            // Good for two requests; the second is cut.
-            if request.headers["authorization"] == "old" {
-                return number > 2
-                    ? .status(401) : segments == 1 || number == 2 ? server.reply(to: request).cut(after: 20_000) : server.reply(to: request)
-            }
-            return server.reply(to: request)
+        let authentication = refreshing()
+        try await withDownloads(of: Self.server) { request, reply in
+            // The old credential is good for two requests; the second is cut.
+            guard request.headers["authorization"] == "old" else { return reply }
+            if request.number > 2 { return .status(401) }
+            return segments == 1 || request.number == 2 ? reply.cut(after: 20_000) : reply
         } configure: {
             $0.authentication = authentication
         } _: { rig in
@@ -197,23 +137,6 @@ import Testing
 
     // MARK: names
 
-    /// Downloads into a folder that lies in the rig's, and returns what there is then in both.
-    private func name(_ disposition: String?, path: String = "some/path/report.pdf") async throws -> (name: String, outside: [String]) {
-        var name = ""
-        var outside: [String] = []
-        try await withDownloads { _, _ in
-            .text("x", headers: disposition.map { ["Content-Disposition": $0] } ?? [:])
-        } _: { rig in
-            let inner = rig.folder.appendingPathComponent("inner")
-            try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
-            let result = try await rig.ness.httpRequest(withUrl: path).downloadRequest(intoFolder: inner).value
-            #expect(result.dataLocalURL.deletingLastPathComponent().path == inner.path)
-            #expect(inner.entries == [result.dataLocalURL.lastPathComponent])
-            (name, outside) = (result.dataLocalURL.lastPathComponent, rig.folder.entries)
-        }
-        return (name, outside)
-    }
-
     @Test(
         "a file in a folder is named by Content-Disposition (RFC 6266), or else by the URL; it never leaves the folder",
         arguments: [
@@ -224,18 +147,20 @@ import Testing
             ("attachment; filename=\"\"", "report.pdf"), ("attachment; filename=\"..\"", "report.pdf"),
             ("attachment; filename=\"../\"", "report.pdf"), ("attachment; filename=\".hidden\"", "hidden"),
             ("attachment; filename*=UTF-8''a%00b%0Ac", "abc"), ("attachment; filename*=klingon''x; filename=y", "y"),
+            ("path: /", "download"), ("path: ..%2F..%2Fx", "x"), ("path: %2e%2e", "download"), ("path: a%20b.txt?q=1", "a b.txt"),
+            ("path: %2e%2e%5cx", "x"),
         ] as [(String?, String)])
-    func names(disposition: String?, expected: String) async throws {
-        let (name, outside) = try await name(disposition)
-        #expect(name == expected && outside == ["inner"])
-    }
-
-    @Test(
-        "a name from the URL is checked like a name from the server",
-        arguments: [("/", "download"), ("..%2F..%2Fx", "x"), ("%2e%2e", "download"), ("a%20b.txt?q=1", "a b.txt"), ("%2e%2e%5cx", "x")])
-    func urlNames(path: String, expected: String) async throws {
-        let (name, outside) = try await name(nil, path: path)
-        #expect(name == expected && outside == ["inner"])
+    func names(source: String?, expected: String) async throws {
+        let path = source?.hasPrefix("path: ") == true ? source.map { String($0.dropFirst(6)) } : nil
+        try await withDownloads { _, _ in
+            .text("x", headers: path == nil ? source.map { ["Content-Disposition": $0] } ?? [:] : [:])
+        } _: { rig in
+            let inner = rig.folder.appendingPathComponent("inner")
+            try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
+            let promise = rig.ness.httpRequest(withUrl: path ?? "some/path/report.pdf").downloadRequest(intoFolder: inner)
+            #expect(try await promise.value.dataLocalURL.path == inner.appendingPathComponent(expected).path)
+            #expect(inner.entries == [expected] && rig.folder.entries == ["inner"])
+        }
     }
 
     @Test("if a name is taken, a number is added, and the existing file stays")
@@ -277,33 +202,20 @@ import Testing
         "a name from the server is kept if a later range has none; an edited record cannot lead out of the folder",
         arguments: [false, true])
     func keptName(isForged: Bool) async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            number == 1
-                ? server.reply(to: request).adding("attachment; filename=told.bin", for: "Content-Disposition").cut(after: 1_000)
-                : server.reply(to: request)
+        try await withDownloads(of: Self.server) {
+            $0.number == 1 ? $1.adding("attachment; filename=told.bin", for: "Content-Disposition").cut(after: 1_000) : $1
         } _: { rig in
             let builder = rig.ness.httpRequest(withUrl: "a")
             #expect(await builder.downloadRequest(intoFolder: rig.folder).nessError()?.kind == .truncated)
             let record = try #require(rig.folder.entries.first { $0.hasSuffix(".json") })
             #expect(record.hasPrefix("."))
-            let place = rig.folder.appendingPathComponent(record)
             if isForged {
-                let text = try String(contentsOf: place, encoding: .utf8)
+                let place = rig.folder.appendingPathComponent(record), text = try String(contentsOf: place, encoding: .utf8)
                 try Data(text.replacingOccurrences(of: "told.bin", with: "..\\/..\\/out.bin").utf8).write(to: place)
             }
-            let result = try await builder.downloadRequest(intoFolder: rig.folder).value
-            #expect(rig.ranges == [nil, "bytes=1000-299999"])
-            #expect(result.dataLocalURL.lastPathComponent == (isForged ? "out.bin" : "told.bin"))
-            #expect(rig.folder.entries == [result.dataLocalURL.lastPathComponent])
+            let name = isForged ? "out.bin" : "told.bin"
+            #expect(try await builder.downloadRequest(intoFolder: rig.folder).value.dataLocalURL.lastPathComponent == name)
+            #expect(rig.ranges == [nil, "bytes=1000-299999"] && rig.folder.entries == [name])
         }
-    }
-}
-
-private final class Stamper: NetworkSessionManagerDelegate {
-    func ness(_ manager: Ness, willRequest request: HTTPRequest) -> HTTPRequest {
-        var request = request
-        request.headers["X-Stamp"] = "1"
-        return request
     }
 }

@@ -8,25 +8,19 @@ import Testing
 /// Downloads to a disk without space. A limit on the length of files stands in for it. The limit holds for a whole process and for all that
 /// it starts, so these tests have one of their own.
 @Suite(.inTurn, .inOwnProcess) struct FullDiskTests {
-    @Test("a full disk is a typed error, and leaves nothing under the final name")
-    func single() async throws { try await fullDisk(segments: 1) }
-
-    @Test("a full disk is a typed error, and leaves nothing under the final name, even in several segments")
-    func segments() async throws { try await fullDisk(segments: 4) }
-
-    private func fullDisk(segments: Int) async throws {
+    @Test("a full disk is a typed error, and leaves nothing under the final name, in one segment and in several")
+    func fullDisk() async throws {
         let content = patternedData(9 << 20)
-        let server = FileServer(content: content, tag: "\"v1\"")
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
-            try Data("before".utf8).write(to: rig.file)
-            let error = try await Self.limitingFileSize { await rig.start(segments: segments).nessError() }
-            #expect(error?.kind == .fileSystem)
-            #expect(error?.context.reason.contains("a.bin.ness-part") == true)
-            #expect(rig.saved == Data("before".utf8))
-            _ = try await rig.start(segments: segments).value
-            #expect(rig.saved == content && rig.folder.entries == ["a.bin"])
+        for segments in [1, 4] {
+            try await withDownloads(of: FileServer(content: content)) { rig in
+                try Data("before".utf8).write(to: rig.file)
+                let error = try await Self.limitingFileSize { await rig.start(segments: segments).nessError() }
+                #expect(error?.kind == .fileSystem)
+                #expect(error?.context.reason.contains("a.bin.ness-part") == true)
+                #expect(rig.saved == Data("before".utf8))
+                _ = try await rig.start(segments: segments).value
+                #expect(rig.saved == content && rig.folder.entries == ["a.bin"])
+            }
         }
     }
 

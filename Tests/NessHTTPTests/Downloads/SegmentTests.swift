@@ -8,17 +8,18 @@ import Testing
 /// Downloads in parts side by side.
 @Suite(.inTurn(.withoutSockets)) struct SegmentTests {
     private static let content = patternedData(400_000)
+    private static let server = FileServer(content: content)
 
     @Test("the given number of segments is fetched concurrently, after the first byte", arguments: [2, 4, 6])
     func sideBySide(segments: Int) async throws {
-        let server = FileServer(content: Self.content), tally = Tally(), gate = TestGate()
-        try await withDownloads { number, request in
-            if number > 1 {
+        let tally = Tally(), gate = TestGate()
+        try await withDownloads(of: Self.server) { request, reply in
+            if request.number > 1 {
                 tally.enter()
                 await gate.wait()
                 tally.leave()
             }
-            return server.reply(to: request)
+            return reply
         } _: { rig in
             let promise = rig.start(segments: segments)
             await tally.wait(for: segments)
@@ -33,54 +34,31 @@ import Testing
         }
     }
 
-    @Test("each segment is an exchange, for metrics and observers")
+    @Test("each segment is an exchange, for metrics and observers, and the host's limit applies to it")
     func exchanges() async throws {
-        let server = FileServer(content: Self.content), collector = MetricsTests.Collector(), recorder = ObserverTests.Recorder()
-        try await withDownloads { _, request in
-            server.reply(to: request)
+        let collector = MetricsTests.Collector(), recorder = ObserverTests.Recorder(), tally = Tally()
+        try await withDownloads(of: Self.server) {
+            tally.enter()
+            defer { tally.leave() }
+            return $1
         } configure: {
             $0.observers = [recorder, collector]
+            $0.maximumConnectionsPerHost = 2
         } _: { rig in
             _ = try await rig.start(segments: 4).value
             #expect(collector.log.entries.last?.exchanges == 5 && collector.log.entries.last?.attempts == 1)
             #expect(recorder.events.count { $0 == "exchange" } == 5 && recorder.events.count { $0 == "head" } == 5)
-        }
-    }
-
-    @Test("the host's limit applies to segments")
-    func hostLimit() async throws {
-        let server = FileServer(content: Self.content), tally = Tally()
-        try await withDownloads { _, request in
-            tally.enter()
-            defer { tally.leave() }
-            return server.reply(to: request)
-        } configure: {
-            $0.maximumConnectionsPerHost = 2
-        } _: { rig in
-            _ = try await rig.start(segments: 8).value
             #expect(rig.saved == Self.content && tally.most <= 2)
         }
     }
 
-    @Test("a file of any length is complete, even with fewer bytes than segments", arguments: [0, 1, 2, 3, 4, 5, 9])
-    func small(count: Int) async throws {
-        let server = FileServer(content: Self.content.prefix(count))
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
-            _ = try await rig.start(segments: 4).value
-            #expect(rig.saved == Self.content.prefix(count) && rig.folder.entries == ["a.bin"])
-        }
-    }
-
-    @Test("an invalid number of segments is corrected", arguments: [-1, 0, 1, 1_000_000])
-    func number(segments: Int) async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } _: { rig in
+    @Test(
+        "a file of any length is complete, even with fewer bytes than segments, and an invalid number of segments is corrected",
+        arguments: [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4), (5, 4), (9, 4)] + [-1, 0, 1, 1_000_000].map { (400_000, $0) })
+    func lengths(count: Int, segments: Int) async throws {
+        try await withDownloads(of: FileServer(content: Self.content.prefix(count))) { rig in
             _ = try await rig.start(segments: segments).value
-            #expect(rig.saved == Self.content && rig.server.requestCount <= 65)
+            #expect(rig.saved == Self.content.prefix(count) && rig.folder.entries == ["a.bin"] && rig.server.requestCount <= 65)
         }
     }
 
@@ -89,11 +67,9 @@ import Testing
         arguments: ["no ranges", "no validator", "no size"])
     func whole(fault: String) async throws {
         let server = FileServer(content: Self.content, tag: fault == "no validator" ? nil : "\"v1\"", knowsRanges: fault != "no ranges")
-        try await withDownloads { number, request in
-            if fault == "no size", request.headers["range"] != nil {
-                return .data(Self.content.prefix(1), status: 206, headers: ["Content-Range": "bytes 0-0/*", "ETag": "\"v1\""])
-            }
-            return server.reply(to: request)
+        try await withDownloads(of: server) { request, reply in
+            guard fault == "no size", request.headers["range"] != nil else { return reply }
+            return .data(Self.content.prefix(1), status: 206, headers: ["Content-Range": "bytes 0-0/*", "ETag": "\"v1\""])
         } _: { rig in
             _ = try await rig.start(segments: 4).value
             #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
@@ -103,10 +79,9 @@ import Testing
 
     @Test("a part that fails ends the others; a retry fetches only what is missing, in each part")
     func retry() async throws {
-        let server = FileServer(content: Self.content), stalled = Tally()
-        try await withDownloads { number, request in
-            let reply = server.reply(to: request)
-            guard (2...5).contains(number) else { return reply }
+        let stalled = Tally()
+        try await withDownloads(of: Self.server) { request, reply in
+            guard (2...5).contains(request.number) else { return reply }
             // One part comes whole, two stop in the middle, the last one breaks when they have.
             switch request.headers["range"] {
             case "bytes=1-99999": return reply
@@ -123,9 +98,7 @@ import Testing
             #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
             let again = rig.server.requests.dropFirst(5).compactMap { $0.headers["range"] }
             #expect(again.count <= 4 && again.contains("bytes=310000-399999"))
-            #expect(
-                again.allSatisfy { $0.hasSuffix("-99999") || $0.hasSuffix("-199999") || $0.hasSuffix("-299999") || $0.hasSuffix("-399999") }
-            )
+            #expect(again.allSatisfy { $0.hasSuffix("99999") })
         }
     }
 
@@ -133,10 +106,9 @@ import Testing
         "a pause keeps the bytes of every part; a resume, or another download, fetches the rest with the given number of segments",
         arguments: [0, 1, 2, 4])
     func pause(segments: Int) async throws {
-        let server = FileServer(content: Self.content), tally = Tally()
-        try await withDownloads { number, request in
-            let reply = server.reply(to: request)
-            if (2...5).contains(number) { return reply.cut(after: 50_000, then: .stall) }
+        let tally = Tally()
+        try await withDownloads(of: Self.server) { request, reply in
+            if (2...5).contains(request.number) { return reply.cut(after: 50_000, then: .stall) }
             tally.enter()
             defer { tally.leave() }
             return reply
@@ -161,9 +133,9 @@ import Testing
 
     @Test("a file that changes between two parts is fetched from the start, and versions never mix", arguments: ["206", "200"])
     func changes(status: String) async throws {
-        let old = FileServer(content: Self.content), new = FileServer(content: patternedData(400_000, seed: 9), tag: "\"v2\"")
-        try await withDownloads { number, request in
-            guard number >= 4 else { return old.reply(to: request) }
+        let new = FileServer(content: patternedData(400_000, seed: 9), tag: "\"v2\"")
+        try await withDownloads(of: Self.server) { request, reply in
+            guard request.number >= 4 else { return reply }
             var request = request
             // One that takes no notice of If-Range.
             if status == "206" { request.headers["if-range"] = nil }
@@ -177,10 +149,9 @@ import Testing
     @Test("a rejected segment's status is the download's result; the other segments end, and received bytes are kept")
     func status() async throws {
         // Not by the number of the request: the refusal may come before every part was asked for.
-        let server = FileServer(content: Self.content), isRefusing = Lock(true)
-        try await withDownloads { number, request in
-            let reply = server.reply(to: request)
-            if number == 1 || !isRefusing.withLock({ $0 }) { return reply }
+        let isRefusing = Lock(true)
+        try await withDownloads(of: Self.server) { request, reply in
+            if request.number == 1 || !isRefusing.withLock({ $0 }) { return reply }
             return request.headers["range"] == "bytes=300000-399999" ? .text("no", status: 403) : reply.cut(after: 50_000, then: .stall)
         } _: { rig in
             let error = await rig.start(segments: 4).nessError()
@@ -195,10 +166,7 @@ import Testing
 
     @Test("progress covers the whole file and never decreases, regardless of which segment advances")
     func progress() async throws {
-        let server = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            number == 3 ? server.reply(to: request).cut(after: 5_000) : server.reply(to: request)
-        } _: { rig in
+        try await withDownloads(of: Self.server, { $0.number == 3 ? $1.cut(after: 5_000) : $1 }) { rig in
             let seen = Log<TransferProgress>()
             let promise = rig.start(segments: 4, with: CounterRetryControl(maxRetryCount: 1)).onProgress { seen.add($0) }
             _ = try await promise.value
@@ -211,12 +179,10 @@ import Testing
 
     @Test("a loader that sends a range twice does not add its bytes twice", arguments: [1, 2])
     func twice(segments: Int) async throws {
-        let server = FileServer(content: Self.content), sent = Tally()
-        try await withDownloads { _, request in
-            server.reply(to: request)
-        } configure: {
-            $0.insert(.followUp(atMost: 1) { _ in sent.enter() == 0 ? .retry : .accept }, at: .exchange)
-        } _: { rig in
+        let sent = Tally()
+        try await withDownloads(
+            of: Self.server, configure: { $0.insert(.followUp(atMost: 1) { _ in sent.enter() == 0 ? .retry : .accept }, at: .exchange) }
+        ) { rig in
             _ = try await rig.start(segments: segments).value
             #expect(rig.saved == Self.content)
         }
@@ -224,17 +190,13 @@ import Testing
 
     @Test("a range that a loader repeats after an error leaves a partial file that a later run completes correctly")
     func repeatedAfterError() async throws {
-        struct Repeat: HTTPLoader {
-            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-                do { return try await next(request) } catch { return try await next(request) }
-            }
+        let repeats = ClosureLoader { request, next in
+            do { return try await next(request) } catch { return try await next(request) }
         }
-        let server = FileServer(content: Self.content)
-        try await withDownloads { number, request in
-            let reply = server.reply(to: request)
-            return number <= 3 ? reply.cut(after: 100_000, then: .close) : reply
+        try await withDownloads(of: Self.server) {
+            $0.number <= 3 ? $1.cut(after: 100_000) : $1
         } configure: {
-            $0.insert(Repeat(), at: .exchange)
+            $0.insert(repeats, at: .exchange)
         } _: { rig in
             _ = try? await rig.start().value
             _ = try await rig.start().value

@@ -10,24 +10,6 @@ import Testing
     typealias Recorder = ObserverTests.Recorder
     private static let dropped = ["failure dropped"] + ObserverTests.ended
 
-    @Test("a drop during the exchange is reported in order")
-    func exchange() async {
-        let recorder = Recorder()
-        let reached = TestGate()
-        let rig = ObserverTests.rig([recorder])
-        rig.mock.on(.get, "/x") { _ in
-            reached.open()
-            await TestGate().wait()
-            return .status(200)
-        }
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await reached.wait()
-        promise.drop(becauseOf: Rejected())
-        await recorder.log.wait(for: 6)
-        await rig.ness.reset()
-        #expect(recorder.events == ObserverTests.sent + Self.dropped)
-    }
-
     @Test("a loader that ignores a drop delays no end, and its later events are not reported")
     func stubborn() async {
         let recorder = Recorder()
@@ -63,6 +45,26 @@ import Testing
         #expect(recorder.events.isEmpty)
     }
 
+    @Test("observers are notified of an end after every event in progress, and of no event after it")
+    func endDuringAnEvent() {
+        let log = Log<String>(), ending = Lock<@Sendable () -> Void>({})
+        let first = Recorder(at: {
+            log.add("1 \($0)")
+            if $0 == "send " { ending.withLock { $0 }() }
+        })
+        let second = Recorder(at: { log.add("2 \($0)") })
+        let request = HTTPRequest(url: URL(filePath: "/x"))
+        let observation = Observation([first, second], isDownload: false, clock: PipelineClock(ManualClock()))
+        observation.begin(request)
+        ending.withLock { $0 = { observation.end(request, .failure(CancellationError()), attempts: 1) } }
+        observation.willSend(request)
+        let expected = ["start", "send ", "failure other", "metrics", "end"].flatMap { ["1 \($0)", "2 \($0)"] }
+        #expect(log.entries == expected)
+        observation.willSend(request)
+        #expect(log.entries == expected)
+        ending.withLock { $0 = {} }
+    }
+
     @Test(
         "a drop from inside any event ends the request once, in order",
         arguments: ["start", "send d", "exchange", "head", "received 503", "retry 0.0 503"])
@@ -87,15 +89,9 @@ import Testing
     @Test("an observer may send requests, each of which starts and ends once")
     func sending() async throws {
         let ness = Lock<Ness?>(nil)
-        let recorder = Recorder()
-        let isFirst = Lock(true)
+        let recorder = Recorder(), received = Tally()
         let sender = Recorder(at: { event in
-            guard event == "received 200",
-                isFirst.withLock({ isFirst in
-                    defer { isFirst = false }
-                    return isFirst
-                })
-            else { return }
+            guard event == "received 200", received.enter() == 0 else { return }
             ness.withLock { $0 }?.httpRequest(withUrl: "y").dataRequest()
         })
         let rig = ObserverTests.rig([sender, recorder])

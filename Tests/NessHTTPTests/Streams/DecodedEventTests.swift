@@ -9,7 +9,6 @@ import Testing
 @Suite(.inTurn) struct DecodedEventTests {
     private struct Chunk: Decodable, Sendable, Equatable { let text: String }
 
-    private static let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
     private static let type: HTTPHeaders = ["Content-Type": "text/event-stream"]
 
     private func texts(_ events: DecodedSequence<Chunk>) async throws -> [String] {
@@ -26,7 +25,7 @@ import Testing
     func end() async throws {
         let begin = "data: {\"text\":\"a\"}\n\n: ping\n\ndata:\n\nevent: x\ndata: {\"text\":\ndata: \"b\"}\n\n"
         let text = begin + "data: [DONE]\n\ndata: {\"text\":\"c\"}\n\n"
-        try await withServer({ _ in .script([.send(Self.head + text), .stall]) }) { server, ness in
+        try await withServer({ _ in .script([.send(eventHead + text), .stall]) }) { server, ness in
             let request = ness.httpRequest(.post, withUrl: "x").set(jsonBody: ["stream": true])
             let found = try await texts(request.events(decoding: Chunk.self))
             #expect(found == ["a", "b"])
@@ -50,7 +49,7 @@ import Testing
     func endingValue() async throws {
         let begin = "data: {\"text\":\"a\"}\n\n", end = "event: x\ndata: {\"text\":\"stop\"}\n\ndata: {\"text\":\"c\"}\n\n"
         try await withServer({ request in
-            request.path == "/cut" ? .text(begin, headers: Self.type) : .script([.send(Self.head + begin + end), .stall])
+            request.path == "/cut" ? .text(begin, headers: Self.type) : .script([.send(eventHead + begin + end), .stall])
         }) { server, ness in
             func events(_ path: String) -> DecodedSequence<Chunk> {
                 ness.httpRequest(.post, withUrl: path).events(
@@ -59,9 +58,7 @@ import Testing
             let found = try await texts(events("whole"))
             #expect(found == ["a", "stop"])
             #expect(await server.waitUntil { $0.openConnections == 0 })
-            var results: [String] = []
-            for try await result in events("whole").results { results.append(try result.get().text) }
-            #expect(results == ["a", "stop"])
+            #expect(try await texts(events("whole").results) == ["a", "stop"])
             #expect(await error(events("cut"))?.kind == .truncated)
         }
     }
@@ -88,7 +85,9 @@ import Testing
         rig.mock.on(.post, "/breaks") { _ in .failure(.connectionLost) }
         #expect(try await texts(rig.ness.httpRequest(.post, withUrl: "ends").events(decoding: Chunk.self)) == ["a"])
         #expect(await error(rig.ness.httpRequest(.post, withUrl: "breaks").events(decoding: Chunk.self))?.kind == .connectionLost)
-        #expect(rig.mock.requests.count == 2 && rig.clock.sleeps.isEmpty)
+        var data: [String] = []
+        for try await event in rig.ness.httpRequest(.post, withUrl: "ends").reconnectingEvents() { data.append(event.data) }
+        #expect(data == ["{\"text\":\"a\"}"] && rig.mock.requests.count == 3 && rig.clock.sleeps.isEmpty)
     }
 
     @Test("a GET continues after the last event")
@@ -106,15 +105,6 @@ import Testing
         #expect(try await texts(none.ness.httpRequest(withUrl: "x").events(decoding: Chunk.self)).isEmpty)
     }
 
-    @Test("a retry control of the request applies before the first event")
-    func retry() async throws {
-        let rig = Rig()
-        rig.mock.on(.post, "/x", replies: [.status(529), .text("data: {\"text\":\"a\"}\n\n", headers: Self.type)])
-        let request = rig.ness.httpRequest(.post, withUrl: "x").set(retry: CounterRetryControl(maxRetryCount: 1))
-        let events = request.events(decoding: Chunk.self)
-        #expect(try await texts(events) == ["a"])
-    }
-
     @Test("a rejected response's error holds the API's error, of the type given or of the manager's, and the body")
     func refusals() async throws {
         struct Oops: Decodable, Error { let oops: String }
@@ -130,41 +120,35 @@ import Testing
 
     private static let bad = "data: {\"text\":\"a\"}\n\ndata: {\"error\":1}\n\ndata: {\"text\":\"b\"}\n\ndata: [DONE]\n\n"
 
-    @Test("data that cannot be decoded end the sequence with an error that holds them, and close the connection")
-    func undecodable() async throws {
-        try await withServer({ _ in .script([.send(Self.head + Self.bad), .stall]) }) { server, ness in
-            let iterator = ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self).makeAsyncIterator()
-            #expect(try await iterator.next()?.text == "a")
-            do {
-                _ = try await iterator.next()
-                Issue.record("there is no error")
-            } catch let error as NessError {
-                #expect(error.kind == .decoding && error.response?.text == "{\"error\":1}" && error.request?.url.path == "/x")
-                #expect(error.underlying is DecodingError)
+    private func texts(_ results: ResponseSequence<Result<Chunk, any Error>>) async throws -> [String] {
+        var texts: [String] = []
+        for try await result in results {
+            switch result {
+            case .success(let chunk): texts.append(chunk.text)
+            case .failure(let error): texts.append((error as? NessError)?.response?.text ?? "\(error)")
             }
-            #expect(try await iterator.next() == nil)
-            #expect(await server.waitUntil { $0.openConnections == 0 })
         }
+        return texts
     }
 
-    @Test("as results, data that cannot be decoded are an element, and the sequence continues")
-    func results() async throws {
-        try await withServer({ _ in .script([.send(Self.head + Self.bad), .stall]) }) { server, ness in
-            var texts: [String] = []
-            for try await result in ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self).results {
-                switch result {
-                case .success(let chunk): texts.append(chunk.text)
-                case .failure(let error): texts.append((error as? NessError)?.response?.text ?? "\(error)")
-                }
-            }
-            #expect(texts == ["a", "{\"error\":1}", "b"])
+    @Test("data that cannot be decoded end the sequence and the connection with an error that holds them; as results they are an element")
+    func undecodable() async throws {
+        try await withServer({ _ in .script([.send(eventHead + Self.bad), .stall]) }) { server, ness in
+            let events = ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self), iterator = events.makeAsyncIterator()
+            #expect(try await iterator.next()?.text == "a")
+            let error = try #require(await #expect(throws: NessError.self) { _ = try await iterator.next() })
+            #expect(error.kind == .decoding && error.response?.text == "{\"error\":1}" && error.request?.url.path == "/x")
+            #expect(error.underlying is DecodingError)
+            #expect(try await iterator.next() == nil)
+            #expect(await server.waitUntil { $0.openConnections == 0 })
+            #expect(try await texts(events.results) == ["a", "{\"error\":1}", "b"])
             #expect(await server.waitUntil { $0.openConnections == 0 })
         }
     }
 
     @Test("leaving the loop and canceling its task close the connection immediately", arguments: [true, false])
     func stop(byCancel: Bool) async throws {
-        try await withServer({ _ in .script([.send(Self.head + "data: {\"text\":\"a\"}\n\n"), .stall]) }) { server, ness in
+        try await withServer({ _ in .script([.send(eventHead + "data: {\"text\":\"a\"}\n\n"), .stall]) }) { server, ness in
             let first = TestGate()
             let task = Task {
                 for try await _ in ness.httpRequest(.post, withUrl: "x").events(decoding: Chunk.self) {
@@ -184,27 +168,6 @@ import Testing
         }
     }
 
-    @Test("a slow reader holds the server back")
-    func backPressure() async throws {
-        let event = Data("data: {\"text\":\"\(String(repeating: "x", count: 64 << 10))\"}\n\n".utf8)
-        let sent = Tally()
-        let ness = Ness {
-            $0.transport = FakeTransport { _, receive in
-                try await receive(.head(statusCode: 200, headers: Self.type))
-                // 64 MiB: far more than waits in memory.
-                for _ in 0..<1_000 {
-                    try await receive(.body(event))
-                    sent.enter()
-                }
-            }
-        }
-        let iterator = ness.httpRequest(.post, withUrl: "http://x").events(decoding: Chunk.self).makeAsyncIterator()
-        #expect(try await iterator.next() != nil)
-        // Each event that is read makes room for at most one more.
-        for _ in 0..<20 { _ = try await iterator.next() }
-        #expect(sent.total < 100)
-    }
-
     @Test("the longest silence is the request's timeout, or else the manager's")
     func timeout() async throws {
         let rig = Rig(onUnmatched: .reply(.text("data: [DONE]\n\n", headers: Self.type))) { $0.timeout = .seconds(7) }
@@ -215,23 +178,15 @@ import Testing
 
     // MARK: JSON lines
 
-    @Test("JSON lines can be results: a bad line is an element, and the lines after it follow")
+    @Test("each JSON line is a value; a wrong one ends the sequence with an error that holds it, and as a result it is an element")
     func lines() async throws {
         let rig = Rig()
-        rig.mock.on(.post, "/x") { _ in .data(Data("{\"text\":\"a\"}\n\n{]\n{\"text\":\"b\"}".utf8), contentType: "application/x-ndjson") }
-        let request = rig.ness.httpRequest(.post, withUrl: "x")
-        var texts: [String] = []
-        for try await result in request.lines(decoding: Chunk.self).results {
-            switch result {
-            case .success(let chunk): texts.append(chunk.text)
-            case .failure(let error): texts.append((error as? NessError)?.response?.text ?? "\(error)")
-            }
-        }
-        #expect(texts == ["a", "{]", "b"])
+        let text = "{\"text\":\"a\"}\n\n{]\r\n{\"text\":\"b\"}"
+        rig.mock.on(.post, "/x") { _ in .data(Data(text.utf8), contentType: "application/x-ndjson") }
+        let lines = rig.ness.httpRequest(.post, withUrl: "x").lines(decoding: Chunk.self)
+        #expect(try await texts(lines.results) == ["a", "{]", "b"])
         var values: [String] = []
-        let error = await #expect(throws: NessError.self) {
-            for try await chunk in request.lines(decoding: Chunk.self) { values.append(chunk.text) }
-        }
-        #expect(values == ["a"] && error?.kind == .decoding)
+        let error = await #expect(throws: NessError.self) { for try await chunk in lines { values.append(chunk.text) } }
+        #expect(values == ["a"] && error?.kind == .decoding && error?.response?.text == "{]")
     }
 }

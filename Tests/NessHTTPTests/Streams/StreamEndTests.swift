@@ -8,13 +8,9 @@ import Testing
 
 /// Streams that end before their bodies do, by a drop or because the reader leaves.
 @Suite(.inTurn) struct StreamEndTests {
-    private static let head = "HTTP/1.1 200 OK\r\n\(opaque)Transfer-Encoding: chunked\r\n\r\n"
-
-    private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
-
     @Test("a stream that fails after its head has the status of its error")
     func failureAfterHead() async throws {
-        try await withServer({ _ in .script([.send(Self.head), Self.chunk("x\n"), .close]) }) { _, ness in
+        try await withServer({ _ in .script([.send(chunkedHead), .chunk("x\n"), .close]) }) { _, ness in
             let promise = ness.httpRequest(withUrl: "x").streamRequest()
             let error = await #expect(throws: NessError.self) {
                 for try await _ in promise.lines {}
@@ -27,7 +23,7 @@ import Testing
     @Test("a stream whose reader leaves early has succeeded, for observers and logs")
     func leavingIsAnEnd() async throws {
         let lines = Log<String>(), recorder = ObserverTests.Recorder()
-        try await withServer({ _ in .script([.send(Self.head), Self.chunk("a\nb\n"), .stall]) }) {
+        try await withServer({ _ in .script([.send(chunkedHead), .chunk("a\nb\n"), .stall]) }) {
             $0.observers = [recorder, RequestLogger { lines.add($0) }]
         } _: { server, ness in
             for try await _ in ness.httpRequest(withUrl: "x").streamRequest().lines { break }
@@ -113,7 +109,7 @@ import Testing
     func metrics() async throws {
         let collector = MetricsTests.Collector(), text = "data: 1\n\ndata: [DONE]\n\n"
         try await withServer({ _ in
-            .script([.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"), .send(text), .stall])
+            .script([.send(eventHead), .send(text), .stall])
         }) {
             $0.observers = [collector]
         } _: { server, ness in
@@ -182,15 +178,15 @@ import Testing
 
     @Test("a loader that replaces the error of a stream that has started does not make its body whole")
     func replacedError() async throws {
-        struct Fallback: HTTPLoader {
-            func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse {
-                do { return try await next(request) } catch { return HTTPResponse(statusCode: 200, request: request) }
-            }
+        let fallback = ClosureLoader { request, next in
+            do { return try await next(request) } catch { return HTTPResponse(statusCode: 200, request: request) }
         }
-        try await withServer(
-            { _ in .script([.send(Self.head + "5\r\nhello\r\n"), .close]) }, configure: { $0.insert(Fallback(), at: .attempt) }
-        ) {
-            _, ness in
+        try await withServer {
+            _ in
+            .script([.send(chunkedHead), .chunk("hello"), .close])
+        } configure: {
+            $0.insert(fallback, at: .attempt)
+        } _: { _, ness in
             var text = ""
             let error = await #expect(throws: NessError.self) {
                 for try await chunk in ness.get("x").streamRequest().chunks { text += String(decoding: chunk, as: UTF8.self) }

@@ -6,10 +6,6 @@ import Testing
 
 /// Responses that are handed on as they come, over real sockets.
 @Suite(.inTurn) struct StreamTests {
-    private static let head = "HTTP/1.1 200 OK\r\n\(opaque)Transfer-Encoding: chunked\r\n\r\n"
-
-    private static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
-
     private func strings(_ chunks: ResponseSequence<Data>) async throws -> String {
         var whole = Data()
         for try await chunk in chunks { whole += chunk }
@@ -17,11 +13,11 @@ import Testing
     }
 
     @Test("the head arrives first, then the bytes as they are received")
-    func theHeadComesFirstThenTheBytesAsTheyCome() async throws {
+    func head() async throws {
         let gates = [TestGate(), TestGate()]
         try await withServer({ _ in
             .script([
-                .send(Self.head), .wait(gates[0]), Self.chunk("one"), .wait(gates[1]), Self.chunk("two"), .send("0\r\n\r\n"),
+                .send(chunkedHead), .wait(gates[0]), .chunk("one"), .wait(gates[1]), .chunk("two"), .send("0\r\n\r\n"),
             ])
         }) { _, ness in
             let result = try await ness.httpRequest(withUrl: "x").streamRequest().value
@@ -37,9 +33,9 @@ import Testing
     }
 
     @Test("a drop before the head and a cancel while reading end the stream and close the connection", arguments: [true, false])
-    func aDropBeforeTheHeadAndACancelWhileReading(beforeHead: Bool) async throws {
+    func end(beforeHead: Bool) async throws {
         let received = TestGate(), reads = TestGate()
-        let steps: [ConnectionStep] = beforeHead ? [.signal(received), .stall] : [.send(Self.head), .signal(received), .stall]
+        let steps: [ConnectionStep] = beforeHead ? [.signal(received), .stall] : [.send(chunkedHead), .signal(received), .stall]
         try await withServer({ _ in .script(steps) }) { server, ness in
             let promise = ness.httpRequest(withUrl: "x").streamRequest()
             await received.wait()
@@ -61,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("bytes before a failure are read, and the stream is not retried") func whatWasReadBeforeItBrokeWasRead() async throws {
+    @Test("bytes before a failure are read, and the stream is not retried") func failure() async throws {
         let control = AskedControl(Eager())
         try await withServer({ _ in .script([.send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\nhello"), .reset]) }) {
             server, ness in
@@ -75,9 +71,7 @@ import Testing
         }
     }
 
-    @Test("a stream is retried before its body, and other statuses are results") func whatHasNotBegunIsRetriedAndOtherStatusesAreResults()
-        async throws
-    {
+    @Test("a stream is retried before its body, and other statuses are results") func statuses() async throws {
         let rig = Rig()
         rig.mock.on(.get, "/flaky", replies: [.status(503), .failure(.connectionLost), .text("fine")])
         rig.mock.on(.get, "/missing", replies: [.text("not here", status: 404)])
@@ -92,14 +86,8 @@ import Testing
         #expect(await strict.nessError()?.kind == .validation)
     }
 
-    @Test("redirects and a refresh come before the body of a stream") func redirectsAndRefreshesComeBeforeTheBody() async throws {
-        let rig = Rig {
-            $0.authentication = RefreshableAuthentication(credential: "old") {
-                ["Authorization": $0]
-            } refresh: { _, _ in
-                "new"
-            }
-        }
+    @Test("redirects and a refresh come before the body of a stream") func redirects() async throws {
+        let rig = Rig { $0.authentication = refreshing() }
         rig.mock.on(.get, "/a", replies: [.status(302, headers: ["Location": "/b"])])
         rig.mock.on(.get, "/b") { $0.headers["Authorization"] == "new" ? .text("in") : .status(401) }
         let result = try await rig.ness.httpRequest(withUrl: "a").streamRequest().value
@@ -112,7 +100,7 @@ import Testing
         let gate = TestGate()
         try await withServer({ request in
             guard request.path == "/b" else { return .status(status, headers: ["Location": "/b"]) }
-            return .script([.send(Self.head), Self.chunk("one"), .wait(gate), Self.chunk("two"), .send("0\r\n\r\n")])
+            return .script([.send(chunkedHead), .chunk("one"), .wait(gate), .chunk("two"), .send("0\r\n\r\n")])
         }) {
             $0.loaders = [
                 .followUp { response in
@@ -140,7 +128,7 @@ import Testing
         #expect(error?.context.reason.contains("sent again") == true)
     }
 
-    @Test("two equal streams are not shared") func twoEqualStreamsAreTwo() async throws {
+    @Test("two equal streams are not shared") func equal() async throws {
         let rig = Rig { $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion }
         rig.mock.on(.get, "/x", replies: [.text("x")])
         let both = (0..<2).map { _ in rig.ness.httpRequest(withUrl: "x").streamRequest() }
@@ -190,18 +178,7 @@ import Testing
         }
     }
 
-    @Test("a reader that never catches up gets every piece in order")
-    func alwaysBehind() async throws {
-        let buffer = StreamBuffer()
-        try await buffer.write(Data([0]))
-        for number in 1..<1_000 {
-            try await buffer.write(Data([UInt8(number % 256)]))
-            #expect(try await buffer.next() == Data([UInt8((number - 1) % 256)]))
-        }
-        #expect(buffer.placeCount <= 130)
-    }
-
-    @Test("several readers take the bytes in turn") func severalReadersTakeTheBytesInTurn() async throws {
+    @Test("several readers take the bytes in turn") func severalReaders() async throws {
         let buffer = StreamBuffer(), order = Log<Int>()
         var readers: [Task<Data?, any Error>] = []
         for number in 0..<5 {
@@ -230,7 +207,7 @@ import Testing
     }
 
     @Test("bytes that a canceled reader leaves reach the next reader", arguments: 0..<12)
-    func aReaderThatIsCancelledInThatMoment(_ round: Int) async throws {
+    func canceledReader(_ round: Int) async throws {
         let buffer = StreamBuffer()
         var readers = (0..<3).map { _ in Task { try await buffer.next() } }
         await untilTrue { buffer.readerCount == 3 }
@@ -243,21 +220,6 @@ import Testing
         if pieces != [nil] { buffer.finish(.success(())) }
         for reader in readers { pieces.append(try await reader.value) }
         #expect(Set(pieces.compactMap(\.self)) == [Data([0]), Data([1])])
-    }
-
-    @Test("each JSON line is a value, and a wrong one is an error") func jsonLines() async throws {
-        let rig = Rig()
-        rig.mock.on(
-            .get, "/x",
-            replies: [
-                .data(Data("{\"id\":1,\"name\":\"a\"}\n\n{\"id\":2,\"name\":\"b\"}\r\nnonsense".utf8), contentType: "application/x-ndjson")
-            ])
-        var users: [User] = []
-        let error = await #expect(throws: NessError.self) {
-            for try await user in rig.ness.httpRequest(withUrl: "x").lines(decoding: User.self) { users.append(user) }
-        }
-        #expect(users == [User(id: 1, name: "a"), User(id: 2, name: "b")])
-        #expect(error?.kind == .decoding && error?.response?.text == "nonsense")
     }
 }
 
@@ -284,23 +246,13 @@ import Testing
         for cut in bytes.indices { #expect(try lines([Array(bytes[..<cut]), Array(bytes[cut...])]) == expected) }
     }
 
-    @Test("bytes that are not UTF-8 are replaced") func bytesThatAreNoTextAreReplaced() throws {
+    @Test("bytes that are not UTF-8 are replaced") func invalidBytes() throws {
         #expect(try lines([[0x61, 0xFF, 0x62, 0x0A]]) == ["a\u{FFFD}b"])
     }
 
-    @Test("a line without an end does not fill the memory") func aLineWithoutEndDoesNotFillTheMemory() {
+    @Test("a line that is too long is an error, with its end and without", arguments: ["\n", ""]) func tooLong(end: String) {
         var splitter = LineSplitter()
-        #expect(throws: StreamPartTooLong.self) {
-            for _ in 0..<20 {
-                splitter.add(Data(count: 1 << 20))
-                _ = try splitter.next()
-            }
-        }
-    }
-
-    @Test("a line that is too long is an error even with its end") func aLineThatIsTooLongIsRefusedWithItsEnd() {
-        var splitter = LineSplitter()
-        splitter.add(Data(count: LineSplitter.maximumLength + 1) + Data("\n".utf8))
+        splitter.add(Data(count: LineSplitter.maximumLength + 1) + Data(end.utf8))
         #expect(throws: StreamPartTooLong.self) { try splitter.next() }
     }
 }

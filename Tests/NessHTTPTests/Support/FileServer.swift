@@ -43,8 +43,13 @@ struct DownloadRig {
     var partial: URL { folder.appendingPathComponent("a.bin.ness-part") }
     var sidecar: URL { folder.appendingPathComponent("a.bin.ness-part.json") }
 
-    func start(_ path: String = "a", segments: Int = 1, with control: (any RetryControl)? = nil) -> DownloadPromise {
-        ness.httpRequest(withUrl: path).downloadRequest(forSavedLocation: file, segments: segments, with: control)
+    /// Starts a download to `file`.
+    func start(
+        _ path: String = "a", identifiedBy identifier: String? = nil, segments: Int = 1, coding: DownloadCoding = .refused,
+        expecting expectation: FileExpectation? = nil, with control: (any RetryControl)? = nil
+    ) -> DownloadPromise {
+        ness.httpRequest(withUrl: path).downloadRequest(
+            forSavedLocation: file, identifiedBy: identifier, segments: segments, coding: coding, expecting: expectation, with: control)
     }
 
     /// Suspends until a download has a given number of bytes.
@@ -76,3 +81,17 @@ func withDownloads(
         }
     }
 }
+
+/// Runs a test with a rig whose server has a file.
+/// - Parameter change: Changes the reply to a request. The requests are numbered from 1.
+func withDownloads(
+    of server: FileServer, _ change: @escaping @Sendable (ReceivedRequest, Reply) async -> Reply = { $1 },
+    configure: (inout Ness.Configuration) -> Void = { _ in }, _ body: (DownloadRig) async throws -> Void
+) async throws {
+    try await withDownloads({ await change($1, server.reply(to: $1)) }, configure: configure, body)
+}
+
+/// The first reply ends after 100,000 bytes of its body; the others are whole.
+let cutsFirst: @Sendable (ReceivedRequest, Reply) async -> Reply = { $0.number == 1 ? $1.cut(after: 100_000) : $1 }
+/// The first reply stops after 100,000 bytes of its body, and its connection stays open; the others are whole.
+let stallsFirst: @Sendable (ReceivedRequest, Reply) async -> Reply = { $0.number == 1 ? $1.cut(after: 100_000, then: .stall) : $1 }

@@ -51,3 +51,14 @@ struct AskedControl: RetryControl {
 struct Eager: RetryControl {
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision { attempt.number <= 3 ? .retry : .noRetry }
 }
+
+/// Returns an authentication whose credential is the value of the field `Authorization`.
+func refreshing(
+    from credential: String = "old", _ refresh: @escaping @Sendable () async throws -> String = { "new" }
+) -> RefreshableAuthentication<String> {
+    RefreshableAuthentication(credential: credential) {
+        ["Authorization": $0]
+    } refresh: { _, _ in
+        try await refresh()
+    }
+}

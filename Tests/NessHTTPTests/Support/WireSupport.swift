@@ -9,6 +9,16 @@ import Testing
 /// response without a type, or with one of `text/*`, to guess its type.
 let opaque = "Content-Type: application/octet-stream\r\n"
 
+/// The head of a response in chunks.
+let chunkedHead = "HTTP/1.1 200 OK\r\n\(opaque)Transfer-Encoding: chunked\r\n\r\n"
+/// The head of an event stream that has no length.
+let eventHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+
+extension ConnectionStep {
+    /// Sends one chunk.
+    static func chunk(_ text: String) -> ConnectionStep { .send("\(String(text.utf8.count, radix: 16))\r\n\(text)\r\n") }
+}
+
 /// Starts a server, and stops it in every case.
 func serving<Result>(_ handler: @escaping TestServer.Handler, _ body: (TestServer) async throws -> Result) async throws -> Result {
     try await stopping(TestServer.start(handler), after: body)
