@@ -1,4 +1,5 @@
 import Dispatch
+import NessLock
 import NessPromise
 import TestSupport
 import Testing
@@ -57,29 +58,23 @@ import Testing
         #expect(seen.entries == [7])
     }
 
-    @Test("2.2.2.2 then's closure is not called before the promise is fulfilled")
-    func thenWaits() async {
-        let (promise, resolver) = Promise<Int>.pending()
-        let queue = DispatchQueue(label: "2.2.2.2")
-        let seen = Log<Int>()
-        let child = promise.then(on: queue) { seen.add($0) }
-        await queue.flush()
-        #expect(seen.entries.isEmpty)
-        resolver.resolve(1)
-        _ = try? await child.value
-        #expect(seen.entries == [1])
+    /// Settles a promise, with a value or with an error, from several threads.
+    private func settle(_ resolver: Resolver<Int>, fulfills: Bool) {
+        DispatchQueue.concurrentPerform(iterations: 8) { if fulfills { resolver.resolve($0) } else { resolver.reject(Failure()) } }
     }
 
-    @Test("2.2.2.3 then's closure is called once, however often and from wherever the promise is resolved")
-    func thenRunsOnce() async throws {
+    @Test(
+        "2.2.2.2, 2.2.2.3, 2.2.3.2, 2.2.3.3 a closure of then or handle is called after the promise has settled, and once",
+        arguments: [true, false])
+    func handlersRunOnce(fulfills: Bool) async {
         let (promise, resolver) = Promise<Int>.pending()
-        let queue = DispatchQueue(label: "2.2.2.3")
-        let seen = Log<Int>()
-        let child = promise.then(on: queue) { seen.add($0) }
-        DispatchQueue.concurrentPerform(iterations: 8) { resolver.resolve($0) }
-        try await child.value
+        let queue = DispatchQueue(label: "2.2.2.2"), seen = Log<Int>()
+        if fulfills { promise.then(on: queue) { _ in seen.add(1) } } else { promise.handle(on: queue) { _ in seen.add(1) } }
         await queue.flush()
-        #expect(seen.entries.count == 1)
+        #expect(seen.entries.isEmpty)
+        settle(resolver, fulfills: fulfills)
+        await queue.flush()
+        #expect(seen.entries == [1])
     }
 
     @Test("2.2.3.1 handle's closure is called after rejection with the reason")
@@ -90,31 +85,6 @@ import Testing
         resolver.reject(Failure())
         _ = try? await child.value
         #expect(seen.entries == [Failure()])
-    }
-
-    @Test("2.2.3.2 handle's closure is not called before the promise is rejected")
-    func handleWaits() async {
-        let (promise, resolver) = Promise<Int>.pending()
-        let queue = DispatchQueue(label: "2.2.3.2")
-        let seen = Log<Int>()
-        let child = promise.handle(on: queue) { _ in seen.add(1) }
-        await queue.flush()
-        #expect(seen.entries.isEmpty)
-        resolver.reject(Failure())
-        _ = try? await child.value
-        #expect(seen.entries == [1])
-    }
-
-    @Test("2.2.3.3 handle's closure is called once")
-    func handleRunsOnce() async {
-        let (promise, resolver) = Promise<Int>.pending()
-        let queue = DispatchQueue(label: "2.2.3.3")
-        let seen = Log<Int>()
-        let child = promise.handle(on: queue) { _ in seen.add(1) }
-        DispatchQueue.concurrentPerform(iterations: 8) { _ in resolver.reject(Failure()) }
-        _ = try? await child.value
-        await queue.flush()
-        #expect(seen.entries == [1])
     }
 
     @Test("2.2.4 handlers run without the caller's code on the stack", arguments: [true, false])
@@ -150,14 +120,20 @@ import Testing
         #expect(try await Promise.resolved(1).then(String.init).value == "1")
     }
 
-    @Test("2.2.6.1 several then closures run in the order of registration")
-    func thenKeepsOrder() async throws {
+    @Test("2.2.6.1, 2.2.6.2 several closures of then or handle run in the order of registration", arguments: [true, false])
+    func handlersKeepOrder(fulfills: Bool) async {
         let (promise, resolver) = Promise<Int>.pending()
         let order = Log<Int>()
-        let children = (0..<100).map { index in promise.then { _ in order.add(index) } }
-        resolver.resolve(0)
-        let late = promise.then { _ in order.add(100) }
-        for child in children + [late] { try await child.value }
+        func add(_ index: Int) -> Promise<Int> {
+            fulfills
+                ? promise.then { value in
+                    order.add(index)
+                    return value
+                } : promise.handle { _ in order.add(index) }
+        }
+        let children = (0..<100).map(add)
+        settle(resolver, fulfills: fulfills)
+        for child in children + [add(100)] { _ = await child.settled }
         #expect(order.entries == Array(0...100))
     }
 
@@ -169,16 +145,6 @@ import Testing
         resolver.resolve(1)
         #expect(try await good.value == 2)
         #expect(await bad.failure(as: Failure.self) == Failure())
-    }
-
-    @Test("2.2.6.2 several handle closures run in the order of registration")
-    func handleKeepsOrder() async {
-        let (promise, resolver) = Promise<Int>.pending()
-        let order = Log<Int>()
-        let children = (0..<100).map { index in promise.handle { _ in order.add(index) } }
-        resolver.reject(Failure())
-        for child in children { _ = try? await child.value }
-        #expect(order.entries == Array(0..<100))
     }
 
     @Test("2.2.7 then returns a promise")
@@ -211,27 +177,26 @@ import Testing
         #expect(try await Promise.resolved(1).handle { _ in }.recover { _ in 2 }.value == 1)
     }
 
-    @Test("2.2.7.4 an error passes through handlers of values")
+    @Test("2.2.7.4 an error passes through handlers of values, and reaches every handle, even after another handle")
     func reasonPasses() async {
-        let child = Promise<Int>.rejected(Failure()).then { $0 + 1 }.then { $0 + 1 }
+        let seen = Log<String>()
+        let child = Promise<Int>.rejected(Failure()).then { $0 + 1 }.handle { _ in seen.add("first") }.then { $0 + 1 }
+            .handle { _ in seen.add("second") }
         #expect(await child.failure(as: Failure.self) == Failure())
+        #expect(seen.entries == ["first", "second"])
     }
 
-    @Test("2.3.1 a promise resolved with itself is rejected")
-    func selfResolution() async {
-        let (promise, resolver) = Promise<Int>.pending()
-        resolver.resolve(following: promise)
-        #expect(promise.error as? PromiseError == .cycle)
-    }
-
-    @Test("2.3.1 a promise resolved with a promise that waits for it is rejected")
+    @Test("2.3.1 promises that wait for each other, or for themselves, are rejected")
     func cyclicResolution() async {
-        let (first, firstResolver) = Promise<Int>.pending()
-        let (second, secondResolver) = Promise<Int>.pending()
-        firstResolver.resolve(following: second.then { $0 })
-        secondResolver.resolve(following: first.then { $0 })
-        #expect(await first.failure(as: PromiseError.self) == .cycle)
-        #expect(await second.failure(as: PromiseError.self) == .cycle)
+        let (start, resolver) = Promise<Void>.pending()
+        let own = Lock<Promise<Int>?>(nil), other = Lock<Promise<Int>?>(nil)
+        let first = start.thenContinue { own.withLock { $0 } ?? .resolved(0) }
+        let second = start.thenContinue { other.withLock { $0 } ?? .resolved(0) }
+        let third = start.thenContinue { second }
+        own.withLock { $0 = first }
+        other.withLock { $0 = third }
+        resolver.resolve(())
+        for promise in [first, second, third] { #expect(await promise.failure(as: PromiseError.self) == .cycle) }
     }
 
     @Test("2.3.2.1 a promise that follows a pending promise is pending")
@@ -247,11 +212,7 @@ import Testing
 
     @Test("2.3.2.2 a promise that follows a fulfilled promise has its value")
     func followsFulfilled() async throws {
-        let inner = Promise.resolved(3)
-        #expect(try await Promise.resolved(()).thenContinue { inner }.value == 3)
-        let (outer, resolver) = Promise<Int>.pending()
-        resolver.resolve(following: inner)
-        #expect(outer.result == 3)
+        #expect(try await Promise.resolved(()).thenContinue { Promise.resolved(3) }.value == 3)
     }
 
     @Test("2.3.2.3 a promise that follows a rejected promise has its error")
@@ -265,16 +226,6 @@ import Testing
     func adoptsAsync() async throws {
         #expect(try await Promise { 4 }.value == 4)
         #expect(await Promise<Int> { throw Failure() }.failure(as: Failure.self) == Failure())
-    }
-
-    @Test("2.3.3.3.3 only the first resolution counts, even after following")
-    func firstResolutionCounts() async {
-        let (inner, innerResolver) = Promise<Int>.pending()
-        let (outer, resolver) = Promise<Int>.pending()
-        resolver.resolve(following: inner)
-        innerResolver.reject(Failure())
-        resolver.resolve(1)
-        #expect(outer.error as? Failure == Failure())
     }
 
     @Test("2.3.4 any other value fulfills the promise")

@@ -140,19 +140,6 @@ import Testing
         #expect(ran.entries.isEmpty)
     }
 
-    @Test("a drop travels up through an asynchronous handler to the work before it")
-    func dropTravelsUp() {
-        let dropped = Log<Int>()
-        let (root, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
-        let leaf = root.then { value -> Int in
-            await Task.yield()
-            return value
-        }.then { $0 + 1 }
-        leaf.drop()
-        #expect(dropped.entries == [1])
-        _ = resolver
-    }
-
     @Test("after a drop of the root, a handler after an asynchronous one never sees success, even if the value had arrived")
     func dropAfterArrival() async throws {
         let queue = DispatchQueue(label: "arrival"), seen = Log<String>()

@@ -64,11 +64,11 @@ struct RefreshInsideTests {
             _ = try await failed.recoverContinue { _ in link.send("token") as Promise<DataResult> }.value
         case .handle:
             let (promise, resolver) = Promise<DataResult>.pending()
-            first.then { _ -> DataResult in throw Rejected() }.handle { _ in resolver.resolve(following: link.send("token")) }
+            first.then { _ -> DataResult in throw Rejected() }.handle { _ in link.send("token").finally { resolver.settle($0, $1) } }
             _ = try await promise.value
         case .finally:
             let (promise, resolver) = Promise<DataResult>.pending()
-            first.finally { _, _ in resolver.resolve(following: link.send("token")) }
+            first.finally { _, _ in link.send("token").finally { resolver.settle($0, $1) } }
             _ = try await promise.value
         case .asyncThen:
             _ = try await first.then { _ async throws in try await link.send("token").value }.value
@@ -101,7 +101,7 @@ struct RefreshInsideTests {
         case .whenDropped:
             let (promise, resolver) = Promise<DataResult>.pending()
             let (never, kept) = Promise<Void>.pending()
-            never.handle { _ in resolver.resolve(following: link.send("token")) }
+            never.handle { _ in link.send("token").finally { resolver.settle($0, $1) } }
             // From a thread that belongs to nothing.
             DispatchQueue(label: "other").async { never.drop() }
             _ = try await promise.value

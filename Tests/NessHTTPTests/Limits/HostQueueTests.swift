@@ -113,7 +113,7 @@ import Testing
             await reached.wait()
             hold.drop()
             let promises = ["/reset", "/redirect", "/truncated", "/fine"].map { ness.httpRequest(withUrl: server.at($0)).dataRequest() }
-            let outcomes = try await Promise.allSettled(promises).value
+            let outcomes = await Promise.allSettled(promises)
             #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == ["failed", "fine", "failed", "fine"])
         }
     }
@@ -129,7 +129,7 @@ import Testing
                 $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
             }
             let promises = (0..<10).map { _ in ness.httpRequest(withUrl: server.at("/3")).dataRequest() }
-            let outcomes = try await Promise.allSettled(promises).value
+            let outcomes = await Promise.allSettled(promises)
             #expect(outcomes.map { (try? $0.get().message.text) ?? "failed" } == Array(repeating: "arrived", count: 10))
             #expect(server.requestCount == 40)
         }
