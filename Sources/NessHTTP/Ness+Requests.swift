@@ -32,9 +32,7 @@ extension Ness {
             takesAnyType: Spec.ResponseModel.self is any RawContent.Type,
             isDecoded: { responseSpec.statusFallbacks[$0.statusCode] == nil },
             parse: { try responseSpec.statusFallbacks[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })
-        var builder = prepare(httpRequest(spec))
-        builder.errorDecoding = builder.errorDecoding ?? responseSpec.decodingErrors.map(ErrorDecoding.json)
-        return builder.valueRequest(reading)
+        return prepare(httpRequest(spec)).valueRequest(reading)
     }
 
     /// Makes a builder of the request that a spec describes.

@@ -49,7 +49,7 @@ extension RequestBuilder {
     /// - Parameter statusCodes: The status codes.
     public func validate(statusCodes: [Int]) -> RequestBuilder { validate(using: StatusCodeValidator(statusCodes)) }
 
-    /// Requires header fields to contain values: see `HeaderValidator.Validation.shouldContains`.
+    /// Requires header fields to contain values: see `HeaderValidation.shouldContains`.
     /// - Parameter headers: The fields and their values.
     public func validate(shouldHaveHeaders headers: HTTPHeaders) -> RequestBuilder { validate(.shouldContains, headers) }
 
@@ -57,7 +57,7 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - validation: The condition for each field.
     ///   - headers: The fields and their values.
-    public func validate(_ validation: HeaderValidator.Validation, _ headers: HTTPHeaders) -> RequestBuilder {
+    public func validate(_ validation: HeaderValidation, _ headers: HTTPHeaders) -> RequestBuilder {
         validate(using: HeaderValidator(validation, headers))
     }
 }

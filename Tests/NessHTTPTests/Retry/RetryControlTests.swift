@@ -19,7 +19,7 @@ import Testing
             }
         }
         let result = try await rig.ness.httpRequest(withUrl: "x").dataRequest(with: control).value
-        #expect(result.response.statusCode == 500)
+        #expect(result.message.statusCode == 500)
         #expect(seen.entries == ["/x 0 connectionLost", "/x 503 -", "/x 500 -"])
         #expect(rig.clock.sleeps == [.seconds(7)])
     }
