@@ -51,15 +51,10 @@ import Testing
 
     @Test("text without secrets is shown")
     func shown() throws {
-        let text = "\(try error("http://h.test/?page=7&token=hunter2&q=x", body: #"{"password":"hunter2","name":"Fluffles"}"#))"
+        let text =
+            "\(try error("http://h.test/?page=7&token=hunter2&q=x", body: #"{"password":"hunter2","name":"Fluffles","pin":48151623}"#))"
         #expect(text.contains("page=7") && text.contains("q=x") && text.contains("token=<redacted>"))
-        #expect(text.contains("Fluffles") && text.contains(#""password":"<redacted>""#))
-    }
-
-    @Test("a description hides a secret number in JSON")
-    func number() throws {
-        let text = "\(try error(body: #"{"pin":48151623,"a":42}"#))"
-        #expect(!text.contains("48151623") && text.contains("42"))
+        #expect(text.contains("Fluffles") && text.contains(#""password":"<redacted>""#) && !text.contains("48151623"))
     }
 
     @Test("a description hides a secret that is truncated with the body")
@@ -83,13 +78,6 @@ import Testing
             expectNoSecret(in: error)
             #expect("\(error)".contains("<redacted>"))
         }
-    }
-
-    @Test("names set on a request are as secret as those of the manager")
-    func perRequest() throws {
-        let request = try Ness { $0.secretNames = ["pin"] }.httpRequest(withUrl: "http://h.test/?pin=hunter2&puk=hunter2")
-            .set(secretNames: ["PUK"]).build()
-        #expect("\(request)" == "GET http://h.test/?pin=<redacted>&puk=<redacted>")
     }
 
     @Test("the fields of a response hide what is secret in its request, and a single field hides what its name suggests")

@@ -53,17 +53,6 @@ import Testing
         #expect(mock.requests.count == 1)
     }
 
-    @Test("a typed request decodes its response, and can map a status to a value")
-    func typed() async throws {
-        let mock = MockTransport()
-        mock.on(.get, "/items") { _ in .status(404) }
-        mock.on(.post, "/items") { .json(Item(id: try $0.decodeJSON(Item.self).id + 1), status: 201) }
-        let none: [Item] = try await manager(mock).request(TypedRequest<[Item]>.get("items").mapping(statusCode: 404, to: [])).value
-        #expect(none.isEmpty)
-        let made = try await manager(mock).request(TypedRequest<Item>(.post, "items").body(json: Item(id: 1))).value
-        #expect(made == Item(id: 2))
-    }
-
     @Test("a value of a typed request's path is one segment, and cannot lead to another path")
     func pathSegments() async throws {
         let mock = MockTransport()
@@ -74,7 +63,7 @@ import Testing
         #expect(mock.requests.count == 1)
     }
 
-    @Test("a spec can map 404 to an empty list in one line; other statuses stay errors")
+    @Test("a spec or a typed request can map 404 to a value in one line; other statuses stay errors")
     func statusFallbacks() async throws {
         struct Items: ConnectionSpec {
             let url = "items"
@@ -86,6 +75,10 @@ import Testing
         #expect(try await ness.request(Items()).value == [Item(id: 1)])
         #expect(try await ness.request(Items()).value.isEmpty)
         #expect(await ness.request(Items()).nessError()?.response?.statusCode == 410)
+        mock.on(.post, "/items", replies: [.json(Item(id: 2), status: 201), .status(404)])
+        var typed = TypedRequest<Item>(.post, "items").body(json: Item(id: 1))
+        typed.statusFallbacks = [404: Item(id: 0)]
+        for id in [2, 0] { #expect(try await ness.request(typed).value == Item(id: id)) }
     }
 
     @Test("a spec's own parser handles every status that the spec accepts")
