@@ -28,7 +28,10 @@ extension Ness {
         _ spec: some RequestSpec, parsedBy responseSpec: Spec, preparedBy prepare: (RequestBuilder) -> RequestBuilder = { $0 }
     ) -> RequestPromise<Spec.ResponseModel> {
         let reading = ResponseReading<Spec.ResponseModel>(
-            rule: SpecValidator(spec: responseSpec), expectsJSON: responseSpec.expectsJSON,
+            rule: ClosureValidator {
+                responseSpec.validate(response: $0)
+                    ? .valid : .invalidWithReason("status \($0.statusCode), which \(Spec.self) does not accept")
+            }, expectsJSON: responseSpec.expectsJSON,
             takesAnyType: Spec.ResponseModel.self is any RawContent.Type,
             isDecoded: { responseSpec.statusFallbacks[$0.statusCode] == nil },
             parse: { try responseSpec.statusFallbacks[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })

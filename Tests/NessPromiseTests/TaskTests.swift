@@ -56,24 +56,6 @@ import Testing
         #expect(await Self.shown == 3)
     }
 
-    @Test("synchronous and asynchronous handlers of one chain run in order")
-    func mixes() async throws {
-        let order = Log<Int>()
-        let end = Promise.resolved(0)
-            .then { value -> Int in
-                order.add(value)
-                return value + 1
-            }
-            .then { value -> Int in
-                await Task.yield()
-                order.add(value)
-                return value + 1
-            }
-            .then { value in order.add(value) }
-        try await end.value
-        #expect(order.entries == [0, 1, 2])
-    }
-
     @Test("a main-actor closure that awaits runs on the main actor")
     @MainActor func mainActor() async throws {
         var seen = 0

@@ -115,12 +115,3 @@ extension ResponseSpec where ResponseModel == Void {
 /// }
 /// ```
 public protocol ConnectionSpec: RequestSpec, ResponseSpec {}
-
-/// The validator that calls a spec's `validate(response:)`.
-struct SpecValidator<Spec: ResponseSpec>: ResponseValidator {
-    let spec: Spec
-
-    func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-        spec.validate(response: response) ? .valid : .invalidWithReason("status \(response.statusCode), which \(Spec.self) does not accept")
-    }
-}

@@ -32,7 +32,15 @@ extension RequestBuilder {
     ///   a download or a stream is empty. The description of `NessError` contains the error's description, so that must not contain a
     ///   secret.
     public func validate(_ check: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {
-        validate(using: ClosureValidator(check: check))
+        validate(
+            using: ClosureValidator { response in
+                do {
+                    try check(response)
+                    return .valid
+                } catch {
+                    return .invalidBecauseOf(error)
+                }
+            })
     }
 
     /// Requires one status.
@@ -62,16 +70,9 @@ extension RequestBuilder {
     }
 }
 
-/// Rejects the responses for which a closure throws an error.
-private struct ClosureValidator: ResponseValidator {
-    let check: @Sendable (HTTPResponse) throws -> Void
+/// Judges by a closure.
+struct ClosureValidator: ResponseValidator {
+    let judge: @Sendable (HTTPResponse) -> ResponseValidatorResult
 
-    func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-        do {
-            try check(response)
-            return .valid
-        } catch {
-            return .invalidBecauseOf(error)
-        }
-    }
+    func validate(for response: HTTPResponse) -> ResponseValidatorResult { judge(response) }
 }

@@ -146,19 +146,6 @@ import Testing
         }
     }
 
-    @Test("a drop after the end changes nothing")
-    func late() async throws {
-        try await withServer { _, ness in
-            let promise = ness.httpRequest(withUrl: "x").dataRequest()
-            _ = try await promise.value
-            promise.drop()
-            promise.drop(becauseOf: Rejected())
-            #expect(promise.status.text == "completed 200")
-            let text = try await promise.value.message.text
-            #expect(text == "ok")
-        }
-    }
-
     @Test("late events of an abandoned request reach neither its caller nor the next request's")
     func superseded() async throws {
         let sent = Tally(), go = TestGate(), late = TestGate()

@@ -110,6 +110,9 @@ import Testing
     func addedAfterEnd() async throws {
         let wire = Wire(["a": 100, "b": 200]), ness = wire.ness, heard = Log<Int64>()
         let total = TotalProgress(of: [DataPromise]()).onProgress { heard.add($0.completedBytes) }
+        // The total of no requests is complete.
+        for await value in total.progressUpdates { #expect(value.fractionCompleted == 1) }
+        #expect(total.makeFoundationProgress().totalUnitCount == 0)
         for (path, sum) in [("a", 100), ("b", 300)] as [(String, Int64)] {
             total.add(ness.httpRequest(withUrl: path).dataRequest())
             let updates = total.progressUpdates
@@ -120,15 +123,6 @@ import Testing
             await heard.wait { $0.last == sum }
         }
         #expect(heard.entries == heard.entries.sorted())
-    }
-
-    @Test("the total of no requests is complete immediately")
-    func none() async throws {
-        let total = TotalProgress(of: [DataPromise]())
-        var values: [TransferProgress] = []
-        for await value in total.progressUpdates { values.append(value) }
-        #expect(values.map(\.fractionCompleted) == [1])
-        #expect(total.makeFoundationProgress().totalUnitCount == 0)
     }
 
     @Test(

@@ -7,33 +7,6 @@ import Testing
 
 /// Every way to ask for a response, and its outcome: one value or one error. The file `ResultTests+Decoding` tests the conversion to a value.
 @Suite(.inTurn) struct ResultTests {
-    @Test("a request ends in a value, in an error with the response if there is one, or in a drop")
-    func ends() async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/good") { _ in .text("x") }
-        rig.mock.on(.get, "/bad") { _ in .status(500) }
-        rig.mock.on(.get, "/lost") { _ in .failure(.connectionLost) }
-        rig.mock.on(.get, "/slow") { _ in
-            await TestGate().wait()
-            return .status(200)
-        }
-        func start(_ path: String) -> (DataPromise, Witness) {
-            let promise = rig.ness.httpRequest(withUrl: path).validate(statusCode: 200).dataRequest()
-            return (promise, Witness(promise))
-        }
-        for (path, end, status) in [("good", "value", nil), ("bad", "validation", 500), ("lost", "connectionLost", nil)]
-            as [(String, String, Int?)]
-        {
-            let (promise, witness) = start(path)
-            #expect(await witness.outcome() == [end])
-            #expect((promise.error as? NessError)?.response?.statusCode == status)
-        }
-        let (promise, witness) = start("slow")
-        await rig.mock.waitUntil { $0.requests.count == 4 }
-        promise.drop()
-        #expect(await witness.outcome() == ["dropped"])
-    }
-
     // MARK: typed forms
 
     struct GetUser: ConnectionSpec {
