@@ -151,17 +151,6 @@ import Testing
         #expect(page.value.id == 1 && page.response.headers["Content-Type"] == "application/json")
     }
 
-    @Test("text and data are the body itself, and need a 2xx")
-    func raw() async throws {
-        let latin = Reply.data(Data([0xE9]), contentType: "text/plain; charset=iso-8859-1")
-        let request = rig(latin).ness.httpRequest(withUrl: "x")
-        #expect(try await request.text() == "é")
-        #expect(try await request.data() == Data([0xE9]))
-        let refused = rig(.text("no", status: 500)).ness.httpRequest(withUrl: "x")
-        #expect(await #expect(throws: NessError.self) { _ = try await refused.text() }?.kind == .validation)
-        #expect(await #expect(throws: NessError.self) { _ = try await refused.data() }?.response?.statusCode == 500)
-    }
-
     private struct GetText: ConnectionSpec {
         typealias ResponseModel = String
         let url = "x"
@@ -183,7 +172,7 @@ import Testing
         #expect(try await request.response().parseJSONBody(String.self) == "a")
     }
 
-    @Test("an empty body is an empty String, and nil for an Optional")
+    @Test("text and data are the body of a 2xx; an empty body is an empty String, and nil for an Optional")
     func empty() async throws {
         let request = rig(.status(204)).ness.httpRequest(withUrl: "x")
         #expect(try await request.decoded(as: String.self) == "")
@@ -192,6 +181,10 @@ import Testing
         #expect(try await request.data().isEmpty)
         let full = rig(.text("a")).ness.httpRequest(withUrl: "x")
         #expect(try await full.decoded(as: String?.self) == "a")
+        #expect(try await full.text() == "a")
+        #expect(try await full.data() == Data("a".utf8))
+        let refused = rig(.text("no", status: 500)).ness.httpRequest(withUrl: "x")
+        #expect(await #expect(throws: NessError.self) { _ = try await refused.text() }?.kind == .validation)
     }
 
     // MARK: decoders
