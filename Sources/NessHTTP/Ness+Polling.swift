@@ -41,9 +41,31 @@ extension Ness {
     private func poll<Element: Sendable>(
         every interval: Duration, _ endsOn: (@Sendable (any Error) -> Bool)?, _ send: @escaping @Sendable () -> Promise<Element>
     ) -> ResponseSequence<Element> {
-        ResponseSequence(
-            Polling(
-                ask: { try await send().value }, interval: interval, clock: pipelineClock,
-                endsOn: endsOn ?? { ($0 as? NessError)?.isTransient != true }))
+        let endsOn = endsOn ?? { ($0 as? NessError)?.isTransient != true }
+        return ResponseSequence { [clock = pipelineClock] in
+            var lastAnswer: Duration?
+            var isDone = false
+            return {
+                while !isDone {
+                    do {
+                        if let lastAnswer { try await clock.wait(until: lastAnswer + interval) }
+                        defer { lastAnswer = clock.elapsed() }
+                        return try await send().value
+                    } catch {
+                        isDone = Task.isCancelled || endsOn(error)
+                        if isDone { throw Task.isCancelled ? NessError.cancelled(error) : error }
+                    }
+                }
+                return nil
+            }
+        }
+    }
+}
+
+extension PipelineClock {
+    fileprivate func wait(until time: Duration) async throws {
+        let left = time - elapsed()
+        if left > .zero { try await sleep(left) }
+        try Task.checkCancellation()
     }
 }

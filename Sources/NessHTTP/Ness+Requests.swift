@@ -28,13 +28,14 @@ extension Ness {
         _ spec: some RequestSpec, parsedBy responseSpec: Spec, preparedBy prepare: (RequestBuilder) -> RequestBuilder = { $0 }
     ) -> RequestPromise<Spec.ResponseModel> {
         let reading = ResponseReading<Spec.ResponseModel>(
-            rule: SpecValidator(spec: responseSpec), expectsJSON: responseSpec.expectsJSON,
+            rule: ClosureValidator {
+                responseSpec.validate(response: $0)
+                    ? .valid : .invalidWithReason("status \($0.statusCode), which \(Spec.self) does not accept")
+            }, expectsJSON: responseSpec.expectsJSON,
             takesAnyType: Spec.ResponseModel.self is any RawContent.Type,
             isDecoded: { responseSpec.statusFallbacks[$0.statusCode] == nil },
             parse: { try responseSpec.statusFallbacks[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })
-        var builder = prepare(httpRequest(spec))
-        builder.errorDecoding = builder.errorDecoding ?? responseSpec.decodingErrors.map(ErrorDecoding.json)
-        return builder.valueRequest(reading)
+        return prepare(httpRequest(spec)).valueRequest(reading)
     }
 
     /// Makes a builder of the request that a spec describes.

@@ -12,16 +12,6 @@ extension Promise {
     ) {
         self.init(makeDropError: nil)
         made(file, line)
-        start(priority: priority, operation: operation)
-    }
-
-    /// Settles this promise with the outcome of an operation. A drop of the promise cancels the operation.
-    /// - Parameters:
-    ///   - priority: The task's priority. The default is that of the caller's task.
-    ///   - operation: The operation. It starts immediately, without an actor.
-    @inlinable
-    package final func start(priority: TaskPriority? = nil, operation: @escaping @Sendable () async throws -> Value) {
-        guard !isCompleted else { return }
         let task = Task(priority: priority) { [self] in
             do {
                 fulfil(try await operation(), nil)
@@ -29,20 +19,9 @@ extension Promise {
                 reject(error, nil)
             }
         }
-        let isPending = onSettle { error in
+        onSettle { error in
             if error != nil { task.cancel() }
         }
-        // A drop may have happened before. A task that has ended is not affected.
-        if !isPending { task.cancel() }
-    }
-
-    /// Calls a closure when the promise is dropped, or immediately if it was dropped before.
-    @usableFromInline
-    package final func whenDropped(_ body: @escaping @Sendable (any Error) -> Void) {
-        let isPending = onSettle { error in
-            if let error { body(error) }
-        }
-        if !isPending, let error { body(error) }
     }
 
     /// Waits for the value without blocking a thread.

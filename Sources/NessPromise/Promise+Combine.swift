@@ -45,19 +45,6 @@ extension Promise {
     }
 
     /// Waits until several promises have settled.
-    /// - Parameters:
-    ///   - promises: Any number of promises. Without promises, the value is `[]`.
-    ///   - file: The file of this call, for an `UnhandledError`.
-    ///   - line: The line of this call.
-    /// - Returns: A promise of the outcomes, in the order of `promises`. It fails only by a drop, and then drops the promises that are
-    ///   pending, unless they have another waiter.
-    public static func allSettled<Element: Sendable>(
-        _ promises: [Promise<Element>], file: StaticString = #fileID, line: UInt = #line
-    ) -> Promise<[Result<Element, any Error>]> where Value == [Result<Element, any Error>] {
-        combine(promises, endsAtError: false, file, line) { promises.map(\.settledResult) }
-    }
-
-    /// Waits until several promises have settled.
     ///
     /// Canceling the waiting task drops the promises that are pending, unless they have another waiter.
     /// - Parameter promises: Any number of promises.
@@ -99,7 +86,7 @@ extension Promise {
     ///   - line: The line of this call.
     /// - Returns: A promise that settles like the first of `promises`. It then drops the others, unless they have another waiter.
     public static func race(_ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
-        first(of: promises, file, line) { outcome in outcome }
+        first(of: promises, file, line) { true }
     }
 
     /// Takes the outcome of the promise that settles first: a value or an error. For promises of several types, map each to one type
@@ -110,7 +97,7 @@ extension Promise {
     ///   - line: The line of this call.
     /// - Returns: A promise that settles like the first of `promises`. It then drops the others, unless they have another waiter.
     public static func race(_ promises: Promise<Value>..., file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
-        first(of: promises, file, line) { outcome in outcome }
+        first(of: promises, file, line) { true }
     }
 
     /// Takes the value of the first promise that has one. Errors count only if every promise fails.
@@ -122,25 +109,23 @@ extension Promise {
     ///   waiter.
     public static func any(_ promises: [Promise<Value>], file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
         let missing = Lock(promises.count)
-        return first(of: promises, file, line) { outcome in
-            if case .success = outcome { return outcome }
-            let isLast = missing.withLock { count in
+        return first(of: promises, file, line) {
+            missing.withLock { count in
                 count -= 1
                 return count == 0
             }
-            return isLast ? outcome : nil
         }
     }
 
+    /// Takes the first value, or an error at which the closure returns true.
     private static func first(
-        of promises: [Promise<Value>], _ file: StaticString, _ line: UInt,
-        _ decide: @escaping @Sendable (Result<Value, any Error>) -> Result<Value, any Error>?
+        of promises: [Promise<Value>], _ file: StaticString, _ line: UInt, endsAtError: @escaping @Sendable () -> Bool
     ) -> Promise<Value> {
         guard !promises.isEmpty else { return rejected(PromiseError.noPromises, file: file, line: line) }
         let winner = Promise().made(file, line)
         winner.wait(on: promises) { parent, error, link, runner in
             if let error {
-                if let last = decide(.failure(error)) { winner.settle(last, runner, by: link) }
+                if endsAtError() { winner.reject(error, runner, by: link) }
             } else if let value = unsafeDowncast(parent, to: Promise<Value>.self).stored {
                 winner.fulfil(value, runner, by: link)
             }

@@ -9,7 +9,7 @@ extension Promise {
     /// user.then(onMain: { [weak self] user in self?.title = user.name })
     /// ```
     ///
-    /// If the chain needs the closure's result, use `thenContinue(onMain:)` or an asynchronous closure: `then { @MainActor value in … }`.
+    /// If the chain needs the closure's result, use an asynchronous closure: `then { @MainActor value in … }`.
     /// - Parameters:
     ///   - body: Takes the value. The error that it throws becomes the returned promise's error.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -21,20 +21,6 @@ extension Promise {
         file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Void> {
         then(on: mainQueue, { value in try MainActor.assumeIsolated { try body(value) } }, file: file, line: line)
-    }
-
-    /// Runs a closure on the main actor with the value when it arrives, and follows the promise that the closure returns.
-    /// - Parameters:
-    ///   - body: Takes the value and returns the promise to follow. The error that it throws becomes the returned promise's error.
-    ///   - file: The file of this call, for an `UnhandledError`.
-    ///   - line: The line of this call.
-    /// - Returns: A promise that settles like the one that `body` returns.
-    @discardableResult @_disfavoredOverload
-    public final func thenContinue<NewValue: Sendable>(
-        onMain body: @escaping @MainActor @Sendable (Value) throws -> Promise<NewValue>,
-        file: StaticString = #fileID, line: UInt = #line
-    ) -> Promise<NewValue> {
-        thenContinue(on: mainQueue, { value in try MainActor.assumeIsolated { try body(value) } }, file: file, line: line)
     }
 
     /// Runs a closure on the main actor if this promise fails, and passes the error on.
@@ -72,20 +58,6 @@ extension Promise {
         file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
         recover(on: mainQueue, { error in try MainActor.assumeIsolated { try body(error) } }, file: file, line: line)
-    }
-
-    /// Replaces an error with the promise that a closure returns on the main actor.
-    /// - Parameters:
-    ///   - body: Takes the error and returns the promise to follow. The error that it throws becomes the returned promise's error.
-    ///   - file: The file of this call, for an `UnhandledError`.
-    ///   - line: The line of this call.
-    /// - Returns: A promise of this promise's value, or one that settles like the promise that `body` returns.
-    @discardableResult @_disfavoredOverload
-    public final func recoverContinue(
-        onMain body: @escaping @MainActor @Sendable (any Error) throws -> Promise<Value>,
-        file: StaticString = #fileID, line: UInt = #line
-    ) -> Promise<Value> {
-        recoverContinue(on: mainQueue, { error in try MainActor.assumeIsolated { try body(error) } }, file: file, line: line)
     }
 
     /// Runs a closure on the main actor exactly once, after a value and after an error, and passes the outcome on.

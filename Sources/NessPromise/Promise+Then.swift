@@ -46,27 +46,6 @@ extension Promise {
     /// Runs a closure if this promise fails, and passes the error on.
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
-    ///   - body: Takes the error. An error that it throws replaces that error.
-    ///   - file: The file of this call, for an `UnhandledError`.
-    ///   - line: The line of this call.
-    /// - Returns: A promise with the same value or error as this one.
-    @discardableResult @inlinable
-    public final func handle(
-        on context: some HandlerContext = .default, _ body: @escaping @Sendable (any Error) throws -> Void,
-        file: StaticString = #fileID, line: UInt = #line
-    ) -> Promise<Value> {
-        step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
-            if let error {
-                child.handlesError()
-                try body(error)
-            }
-            child.pass(error, parent.stored, runner)
-        }
-    }
-
-    /// Runs a closure if this promise fails, but not for a drop, and passes the error on.
-    /// - Parameters:
-    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - ignoringDrops: True to leave out the errors of drops and of canceled tasks. The closure sees the reason of a
     ///     `drop(becauseOf:)`.
     ///   - body: Takes the error. An error that it throws replaces that error.
@@ -75,14 +54,16 @@ extension Promise {
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @inlinable
     public final func handle(
-        on context: some HandlerContext = .default, ignoringDrops: Bool, _ body: @escaping @Sendable (any Error) throws -> Void,
+        on context: some HandlerContext = .default, ignoringDrops: Bool = false, _ body: @escaping @Sendable (any Error) throws -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-        handle(
-            on: context,
-            { error in
+        step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
+            if let error {
+                child.handlesError()
                 if !ignoringDrops || !AnyPromise.isDrop(error) { try body(error) }
-            }, file: file, line: line)
+            }
+            child.pass(error, parent.stored, runner)
+        }
     }
 
     /// Replaces an error with a value.
@@ -126,18 +107,19 @@ extension Promise {
     /// Runs a closure exactly once, after a value and after an error, and passes the outcome on. A `then` after it runs only after a value.
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
+    ///   - ignoringDrops: True to leave out drops and canceled tasks. The closure still runs after a `drop(becauseOf:)`.
     ///   - body: Takes the value and the error, one of which is `nil`. An error that it throws replaces the outcome.
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @inlinable
     public final func finally(
-        on context: some HandlerContext = .default, _ body: @escaping @Sendable (Value?, (any Error)?) throws -> Void,
-        file: StaticString = #fileID, line: UInt = #line
+        on context: some HandlerContext = .default, ignoringDrops: Bool = false,
+        _ body: @escaping @Sendable (Value?, (any Error)?) throws -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
         step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
             child.handlesError()
-            try body(error == nil ? parent.stored : nil, error)
+            if !ignoringDrops || error.map(AnyPromise.isDrop) != true { try body(error == nil ? parent.stored : nil, error) }
             child.pass(error, parent.stored, runner)
         }
     }
@@ -145,45 +127,6 @@ extension Promise {
     /// Runs a closure exactly once, after a value and after an error, and passes the outcome on. The closure does not see the outcome.
     /// - Parameters:
     ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
-    ///   - body: An error that it throws replaces the outcome.
-    ///   - file: The file of this call, for an `UnhandledError`.
-    ///   - line: The line of this call.
-    /// - Returns: A promise with the same value or error as this one.
-    @discardableResult @inlinable
-    public final func finally(
-        on context: some HandlerContext = .default, _ body: @escaping @Sendable () throws -> Void,
-        file: StaticString = #fileID, line: UInt = #line
-    ) -> Promise<Value> {
-        step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
-            try body()
-            child.pass(error, parent.stored, runner)
-        }
-    }
-
-    /// Runs a closure exactly once, after a value and after an error, but not after a drop, and passes the outcome on.
-    /// - Parameters:
-    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
-    ///   - ignoringDrops: True to leave out drops and canceled tasks. The closure still runs after a `drop(becauseOf:)`.
-    ///   - body: Takes the value and the error, one of which is `nil`. An error that it throws replaces the outcome.
-    ///   - file: The file of this call, for an `UnhandledError`.
-    ///   - line: The line of this call.
-    /// - Returns: A promise with the same value or error as this one.
-    @discardableResult @inlinable
-    public final func finally(
-        on context: some HandlerContext = .default, ignoringDrops: Bool,
-        _ body: @escaping @Sendable (Value?, (any Error)?) throws -> Void, file: StaticString = #fileID, line: UInt = #line
-    ) -> Promise<Value> {
-        finally(
-            on: context,
-            { value, error in
-                if !ignoringDrops || error.map(AnyPromise.isDrop) != true { try body(value, error) }
-            }, file: file, line: line)
-    }
-
-    /// Runs a closure exactly once, after a value and after an error, but not after a drop, and passes the outcome on. The closure does
-    /// not see the outcome.
-    /// - Parameters:
-    ///   - context: The queue on which the closure runs. The default is the global concurrent queue.
     ///   - ignoringDrops: True to leave out drops and canceled tasks. The closure still runs after a `drop(becauseOf:)`.
     ///   - body: An error that it throws replaces the outcome.
     ///   - file: The file of this call, for an `UnhandledError`.
@@ -191,7 +134,7 @@ extension Promise {
     /// - Returns: A promise with the same value or error as this one.
     @discardableResult @inlinable
     public final func finally(
-        on context: some HandlerContext = .default, ignoringDrops: Bool, _ body: @escaping @Sendable () throws -> Void,
+        on context: some HandlerContext = .default, ignoringDrops: Bool = false, _ body: @escaping @Sendable () throws -> Void,
         file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
         step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in

@@ -10,10 +10,13 @@ extension Promise {
         by duration: Duration, clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
         let late = Promise<Value>(makeDropError: makeDropError).made(file, line)
-        wait(for: late) { value, error, link, runner in
+        let link = AnyPromise.link(for: late)
+        link.passesError()
+        link.body = { parent, link, error, runner in
             if let error { return _ = late.reject(error, runner, by: link) }
-            late.startTimer(duration, clock) { value.map(Result.success) ?? .failure(PromiseError.abandoned) }
+            late.startTimer(duration, clock, unsafeDowncast(parent, to: Promise<Value>.self).settledResult)
         }
+        late.follow(self, by: link, nil)
         return late
     }
 
@@ -29,34 +32,17 @@ extension Promise {
         after duration: Duration, clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
         let timed = Promise<Value>(makeDropError: makeDropError).made(file, line)
-        wait(for: timed) { value, error, link, runner in
-            if let error { return _ = timed.reject(error, runner, by: link) }
-            if let value { timed.fulfil(value, runner, by: link) }
-        }
-        if !timed.isCompleted { timed.startTimer(duration, clock) { .failure(PromiseError.timedOut) } }
+        timed.follow(self, nil)
+        if !timed.isCompleted { timed.startTimer(duration, clock, .failure(PromiseError.timedOut)) }
         return timed
     }
 
-    private final func wait(
-        for target: Promise<Value>, _ body: @escaping @Sendable (Value?, (any Error)?, AnyPromise, Runner?) -> Void
-    ) {
-        let link = AnyPromise.link(for: target)
-        link.passesError()
-        link.body = { parent, link, error, runner in
-            body(unsafeDowncast(parent, to: Promise<Value>.self).stored, error, link, runner)
-        }
-        target.state.withLock { $0.edges = .one(Edge(parent: self, link: link)) }
-        register(link)
-    }
-
     /// Settles this promise when the time has passed. The timer is canceled when the promise settles earlier.
-    private final func startTimer(
-        _ duration: Duration, _ clock: any Clock<Duration>, _ outcome: @escaping @Sendable () -> Result<Value, any Error>
-    ) {
+    private final func startTimer(_ duration: Duration, _ clock: any Clock<Duration>, _ outcome: Result<Value, any Error>) {
         let timer = Task { [weak self] in
             do {
                 try await clock.sleep(for: duration.clampedForSleep)
-                self?.settle(outcome())
+                self?.settle(outcome)
             } catch {
                 self?.settle(.failure(error))
             }

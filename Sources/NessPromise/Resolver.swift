@@ -9,7 +9,7 @@ public final class Resolver<Value: Sendable>: Sendable {
     init(_ promise: Promise<Value>) { self.promise = promise }
 
     deinit {
-        promise.settleIfUnresolved()
+        promise.reject(PromiseError.abandoned, nil)
     }
 
     /// Settles the promise with a value.
@@ -46,34 +46,12 @@ public final class Resolver<Value: Sendable>: Sendable {
             promise.reject(error ?? PromiseError.noValue, nil)
         }
     }
-
-    /// Settles the promise as another one settles. Until that one settles, a value or an error from this resolver still settles the promise.
-    /// If the promise would wait for itself, it is rejected with `PromiseError.cycle`.
-    /// - Parameter other: The promise to follow.
-    public func resolve(following other: Promise<Value>) { promise.follow(other, nil) }
 }
 
 extension Resolver where Value == Void {
     /// Settles the promise with the outcome of a callback that takes only an error.
     /// - Parameter error: The error; `nil` for success.
     public func settle(_ error: (any Error)?) { settle((), error) }
-}
-
-extension AnyPromise {
-    /// Rejects the promise if it is pending and does not follow another promise.
-    fileprivate final func settleIfUnresolved() {
-        let isUnresolved = state.withLock { state in
-            if case .none = state.edges { return state.status == .pending }
-            return false
-        }
-        // No other resolver can make the promise follow another one meanwhile.
-        if isUnresolved { reject(PromiseError.abandoned, nil) }
-    }
-}
-
-extension Promise where Value == Void {
-    /// Makes a promise that is fulfilled with `Void`.
-    public static func resolved() -> Promise<Void> { resolved(()) }
 }
 
 extension Promise {
@@ -88,7 +66,11 @@ extension Promise {
         onDrop: (@Sendable (any Error) -> Void)? = nil
     ) -> (promise: Promise<Value>, resolver: Resolver<Value>) {
         let promise = Promise<Value>()
-        if let onDrop { promise.whenDropped(onDrop) }
+        if let onDrop {
+            promise.onSettle { error in
+                if let error { onDrop(error) }
+            }
+        }
         return (promise, Resolver(promise))
     }
 

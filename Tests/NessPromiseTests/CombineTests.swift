@@ -54,6 +54,7 @@ import Testing
         #expect(dropped.entries == [1])
         let (pending, pendingResolver) = Promise<Int>.pending()
         #expect(await Promise.race([pending, .rejected(Failure())]).failure(as: Failure.self) == Failure())
+        #expect(try await Promise.race(Promise.resolved(3), Promise.resolved(4)).value == 3)
         #expect(await Promise<Int>.race([]).failure(as: PromiseError.self) == .noPromises)
         _ = (resolver, pendingResolver)
     }

@@ -14,15 +14,10 @@ import Testing
         let screen = Screen()
         let failed = Promise<Int>.rejected(Failure())
         try await Promise.resolved(1).then(onMain: { screen.lines.append("then \($0)") }).value
-        _ = try await Promise.resolved(1).thenContinue(onMain: { value -> Promise<Int> in
-            screen.lines.append("continue \(value)")
-            return .resolved(value)
-        }).value
         _ = try? await failed.handle(onMain: { _ in screen.lines.append("handle") }).value
         _ = try await failed.recover(onMain: { _ in screen.lines.count }).value
-        _ = try await failed.recoverContinue(onMain: { _ in .resolved(screen.lines.count) }).value
         _ = try await Promise.resolved(1).finally(onMain: { _, _ in screen.lines.append("finally") }).value
-        #expect(screen.lines == ["then 1", "continue 1", "handle", "finally"])
+        #expect(screen.lines == ["then 1", "handle", "finally"])
     }
 
     @Test("then(onMain:) with a weak self gives a promise of Void, not of an optional")

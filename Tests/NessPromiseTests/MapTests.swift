@@ -113,18 +113,4 @@ import Testing
         #expect(await Promise.resolved([1]).thenMap { _ in Promise<Int>.rejected(Failure()) }.failure(as: Failure.self) == Failure())
         #expect(await Promise<[Int]>.rejected(Failure()).thenMap { Promise.resolved($0) }.failure(as: Failure.self) == Failure())
     }
-
-    @Test("a drop of thenMap drops the promises of its elements")
-    func thenMapDropped() async {
-        let (pending, resolver) = Promise<Int>.pending()
-        let begun = AsyncStream<Void>.makeStream()
-        let mapped = Promise.resolved([1]).thenMap { _ -> Promise<Int> in
-            begun.continuation.yield()
-            return pending
-        }
-        for await _ in begun.stream { break }
-        mapped.drop()
-        #expect(await pending.failure(as: PromiseError.self) == .dropped)
-        _ = resolver
-    }
 }

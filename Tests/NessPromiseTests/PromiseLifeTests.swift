@@ -1,19 +1,11 @@
-import NessLock
 import Dispatch
+import NessLock
 import NessPromise
 import TestSupport
 import Testing
 
 /// The life of a promise from its creation to its release.
 @Suite struct PromiseLifeTests {
-    private static let key = DispatchSpecificKey<String>()
-
-    private static func queue(_ name: String) -> DispatchQueue {
-        let queue = DispatchQueue(label: name)
-        queue.setSpecific(key: key, value: name)
-        return queue
-    }
-
     @Test("a promise runs a throwing closure off the main actor by default, without a hidden time limit")
     @MainActor func running() async throws {
         let (go, resolver) = Promise<Int>.pending()
@@ -40,30 +32,6 @@ import Testing
         order.add("made")
         try await done.value
         #expect(order.entries == ["made", "work"])
-    }
-
-    @Test("then runs on the queue that it names, or on the global queue; it does not inherit the previous one")
-    func queues() async throws {
-        let queue = Self.queue("own"), other = Self.queue("other")
-        let name: @Sendable (Int) -> String = { _ in DispatchQueue.getSpecific(key: Self.key) ?? "-" }
-        let first: Promise<String> = Promise.resolved(1).then(on: queue, name)
-        let second: Promise<String> = first.then(on: other) { _ in name(2) }
-        let third: Promise<String> = second.then { _ in name(3) }
-        let names = [try await first.value, try await second.value, try await third.value]
-        #expect(names == ["own", "other", "-"])
-    }
-
-    @Test("an error skips every then and reaches every handle, even after another handle")
-    func errorPath() async {
-        let log = Log<String>()
-        let last = Promise<Int>.rejected(Failure()).then { $0 + 1 }.handle { _ in log.add("first") }
-            .then { value -> Int in
-                log.add("then")
-                return value
-            }
-            .handle { _ in log.add("second") }
-        #expect(await last.failure(as: Failure.self) == Failure())
-        #expect(log.entries == ["first", "second"])
     }
 
     @Test("a promise that no variable holds lives until it settles, with its handlers")
@@ -112,24 +80,13 @@ import Testing
         #expect(ran.entries.isEmpty)
     }
 
-    @Test("the specific values that an owner set on a queue stay unchanged")
-    func queueSpecifics() async throws {
-        let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Int>()
-        queue.setSpecific(key: key, value: 7)
-        let seen = try await Promise.resolved(1).then(on: queue) { _ in DispatchQueue.getSpecific(key: key) }
-            .then(on: queue) { first in [first, DispatchQueue.getSpecific(key: key)] }.value
-        #expect(seen == [7, 7])
-        #expect(await queue.run { DispatchQueue.getSpecific(key: key) } == 7)
-        #expect(DispatchQueue.getSpecific(key: key) == nil)
-    }
-
     @Test(
-        "a handler of an error runs on the given queue, like a handler of a value", arguments: [true, false])
-    func errorsOnTheirQueue(fails: Bool) async throws {
-        let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Bool>()
-        queue.setSpecific(key: key, value: true)
-        let here = Log<Bool>()
-        let note: @Sendable () -> Void = { here.add(DispatchQueue.getSpecific(key: key) == true) }
+        "handlers of values and errors run on the queue that they name, whose specific values stay, and else on the global queue",
+        arguments: [true, false])
+    func queues(fails: Bool) async throws {
+        let queue = DispatchQueue(label: "test"), key = DispatchSpecificKey<Int>(), here = Log<Bool>()
+        queue.setSpecific(key: key, value: 7)
+        let note: @Sendable () -> Void = { here.add(DispatchQueue.getSpecific(key: key) == 7) }
         let promise = fails ? Promise<Int>.rejected(Failure()) : .resolved(1)
         let last = promise.then(on: queue) { _ in note() }
             .handle(on: queue) { _ in note() }
@@ -137,6 +94,8 @@ import Testing
             .recover(on: queue) { _ in note() }
         try await last.value
         #expect(here.entries == Array(repeating: true, count: fails ? 3 : 2))
+        #expect(try await last.then { DispatchQueue.getSpecific(key: key) == nil }.value)
+        #expect(await queue.run { DispatchQueue.getSpecific(key: key) == 7 })
     }
 
     @Test("a promise has no hidden timeout, and is freed once it has settled")
@@ -154,12 +113,19 @@ import Testing
         #expect(gone == nil)
     }
 
-    @Test("a promise can be awaited, even a Promise<Void>; a promise can be made from an async operation")
-    func awaiting() async throws {
-        #expect(try await Promise.resolved(1).value == 1)
-        try await Promise.resolved().value
-        await #expect(throws: Failure()) { try await Promise<Void>.rejected(Failure()).value }
-        let task = Task { try await Promise { 2 }.value }
-        #expect(try await Promise { try await task.value }.value == 2)
+    @Test("a promise used from many threads concurrently loses no handler, and no thread sleeps forever")
+    func contention() async {
+        let counts = await onThread {
+            (0..<200).map { _ in
+                let (promise, resolver) = Promise<Int>.pending()
+                let seen = Lock(0)
+                DispatchQueue.concurrentPerform(iterations: 16) { index in
+                    for _ in 0..<20 { promise.then(on: .immediate) { _ in seen.withLock { $0 += 1 } } }
+                    if index == 7 { resolver.resolve(1) }
+                }
+                return seen.withLock { $0 }
+            }
+        }
+        #expect(Set(counts) == [320])
     }
 }

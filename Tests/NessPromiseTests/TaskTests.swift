@@ -56,24 +56,6 @@ import Testing
         #expect(await Self.shown == 3)
     }
 
-    @Test("synchronous and asynchronous handlers of one chain run in order")
-    func mixes() async throws {
-        let order = Log<Int>()
-        let end = Promise.resolved(0)
-            .then { value -> Int in
-                order.add(value)
-                return value + 1
-            }
-            .then { value -> Int in
-                await Task.yield()
-                order.add(value)
-                return value + 1
-            }
-            .then { value in order.add(value) }
-        try await end.value
-        #expect(order.entries == [0, 1, 2])
-    }
-
     @Test("a main-actor closure that awaits runs on the main actor")
     @MainActor func mainActor() async throws {
         var seen = 0
@@ -138,19 +120,6 @@ import Testing
         // All tasks and handlers that could start have started.
         for _ in 0..<100 { _ = try await Promise.resolved(1).then { try await Promise.resolved($0).value }.value }
         #expect(ran.entries.isEmpty)
-    }
-
-    @Test("a drop travels up through an asynchronous handler to the work before it")
-    func dropTravelsUp() {
-        let dropped = Log<Int>()
-        let (root, resolver) = Promise<Int>.pending { _ in dropped.add(1) }
-        let leaf = root.then { value -> Int in
-            await Task.yield()
-            return value
-        }.then { $0 + 1 }
-        leaf.drop()
-        #expect(dropped.entries == [1])
-        _ = resolver
     }
 
     @Test("after a drop of the root, a handler after an asynchronous one never sees success, even if the value had arrived")

@@ -94,10 +94,9 @@ import Testing
 
     @Test func onMain() async throws {
         let end = Promise.resolved(0)
-            .thenContinue(onMain: { .resolved($0 + 1) }).then(onMain: { print($0) }).then(onMain: { print($0) })
-            .then(onMain: { print($0) }).then { 1 }.thenContinue(onMain: { .resolved($0 + 1) }).recover(onMain: { _ in 0 })
-            .thenContinue(onMain: { .resolved($0 + 1) })
-        #expect(try await end.value == 3)
+            .then(onMain: { print($0) }).then(onMain: { print($0) }).handle(onMain: { print($0) }).then(onMain: { print($0) })
+            .finally(onMain: { print("a") }).then { 1 }.finally(onMain: { print($0 as Any, $1 as Any) }).recover(onMain: { _ in 0 })
+        #expect(try await end.value == 1)
     }
 
     @Test func everything() async throws {

@@ -5,14 +5,13 @@ import Testing
 
 // Serialized, because waits on shared threads are counted for the whole process.
 @Suite(.serialized) struct WaitTests {
-    private func error(_ body: @escaping @Sendable () throws -> Void) async -> PromiseError? {
-        await onThread {
-            do {
-                try body()
-                return nil
-            } catch {
-                return error as? PromiseError
-            }
+    /// Returns the error of a wait that would end in a minute.
+    private static func error<Value>(ofWaitingFor promise: Promise<Value>, _ timeout: Duration = .seconds(60)) -> PromiseError? {
+        do {
+            try promise.wait(timeout: timeout)
+            return nil
+        } catch {
+            return error as? PromiseError
         }
     }
 
@@ -21,7 +20,7 @@ import Testing
         let (promise, resolver) = Promise<Int>.pending()
         DispatchQueue.global().async { resolver.resolve(5) }
         #expect(await onThread { try? promise.then { $0 + 1 }.wait(timeout: .seconds(60)) } == 6)
-        #expect(await error { try Promise<Int>.rejected(PromiseError.cycle).wait(timeout: .seconds(60)) } == .cycle)
+        #expect(await onThread { Self.error(ofWaitingFor: Promise<Int>.rejected(PromiseError.cycle)) } == .cycle)
     }
 
     @Test(
@@ -29,38 +28,16 @@ import Testing
         arguments: [Duration.zero, .milliseconds(1), .seconds(-5)])
     func timesOut(timeout: Duration) async {
         let (promise, resolver) = Promise<Int>.pending()
-        #expect(await error { try promise.wait(timeout: timeout) } == .timedOut)
+        #expect(await onThread { Self.error(ofWaitingFor: promise, timeout) } == .timedOut)
         resolver.resolve(1)
         #expect(promise.result == 1)
     }
 
-    @Test("waiting on the queue that the promise needs fails instead of hanging")
-    func onOwnQueue() async {
-        let queue = DispatchQueue(label: "wait")
-        let result = await queue.run { () -> PromiseError? in
-            let chain = Promise.resolved(1).then(on: queue) { $0 + 1 }.then { $0 + 1 }
-            do {
-                try chain.wait(timeout: .seconds(60))
-                return nil
-            } catch {
-                return error as? PromiseError
-            }
-        }
-        #expect(result == .wouldDeadlock)
-    }
-
-    @Test("waiting on a queue that targets the one that the promise needs fails, each time it is tried")
+    @Test("waiting on the queue that the promise needs, or on one that targets it, fails instead of hanging, each time it is tried")
     func onTargetingQueue() async {
         let base = DispatchQueue(label: "base"), queue = DispatchQueue(label: "queue", target: base)
         for needed in [base, queue, base] {
-            let result = await queue.run { () -> PromiseError? in
-                do {
-                    try Promise.resolved(1).then(on: needed) { $0 + 1 }.wait(timeout: .seconds(60))
-                    return nil
-                } catch {
-                    return error as? PromiseError
-                }
-            }
+            let result = await queue.run { Self.error(ofWaitingFor: Promise.resolved(1).then(on: needed) { $0 + 1 }.then { $0 + 1 }) }
             #expect(result == .wouldDeadlock)
         }
     }
@@ -74,15 +51,8 @@ import Testing
     @Test("waiting in a handler for a later promise of the same chain fails instead of hanging")
     func insideHandler() async throws {
         let (promise, resolver) = Promise<Int>.pending()
-        let caught = promise.then { _ -> PromiseError? in
-            do {
-                // A later handler of the same promise on the same queue waits for this one to end.
-                try promise.then { $0 }.wait(timeout: .seconds(60))
-                return nil
-            } catch {
-                return error as? PromiseError
-            }
-        }
+        // A later handler of the same promise on the same queue waits for this one to end.
+        let caught = promise.then { _ in Self.error(ofWaitingFor: promise.then { $0 }) }
         resolver.resolve(1)
         #expect(try await caught.value == .wouldDeadlock)
     }
@@ -130,14 +100,7 @@ import Testing
             .then(on: other) { $0 + 1 }
             .then(on: queue) { _ in DispatchQueue.getSpecific(key: key) }
         #expect(try await seen.value == true)
-        let result = await queue.run { () -> PromiseError? in
-            do {
-                try Promise.resolved(1).then(on: queue) { $0 }.wait(timeout: .seconds(60))
-                return nil
-            } catch {
-                return error as? PromiseError
-            }
-        }
+        let result = await queue.run { Self.error(ofWaitingFor: Promise.resolved(1).then(on: queue) { $0 }) }
         #expect(result == .wouldDeadlock)
     }
 }

@@ -127,34 +127,34 @@ public struct StatusCodeValidator: ResponseValidator {
     }
 }
 
+/// The condition that each header field of `RequestBuilder.validate(_:_:)` must meet.
+public enum HeaderValidation: Sendable, Hashable {
+    /// The field's whole value equals the given value.
+    case shouldMatch
+    /// The given value is the field's value, or one of its comma-separated members. Parameters after a `;` may be left out.
+    case shouldContains
+    /// The given value is neither the field's value nor one of its members. An absent field meets the condition.
+    case shouldNotContains
+}
+
 /// Requires header fields to be present with a value, or to be absent.
 ///
 /// Field names are compared without regard to case. Fields that the validator does not name are not checked.
-public struct HeaderValidator: ResponseValidator {
-    /// The condition that each named field must meet.
-    public enum Validation: Sendable, Hashable {
-        /// The field's whole value equals the given value.
-        case shouldMatch
-        /// The given value is the field's value, or one of its comma-separated members. Parameters after a `;` may be left out.
-        case shouldContains
-        /// The given value is neither the field's value nor one of its members. An absent field meets the condition.
-        case shouldNotContains
-    }
-
-    private let validation: Validation
+package struct HeaderValidator: ResponseValidator {
+    private let validation: HeaderValidation
     private let headers: HTTPHeaders
 
     /// Makes a validator.
     /// - Parameters:
     ///   - validation: The condition for each field.
     ///   - headers: The fields and their values.
-    package init(_ validation: Validation = .shouldMatch, _ headers: HTTPHeaders) {
+    package init(_ validation: HeaderValidation, _ headers: HTTPHeaders) {
         self.validation = validation
         self.headers = headers
     }
 
     /// Rejects a response with a field that does not meet the condition.
-    public func validate(for response: HTTPResponse) -> ResponseValidatorResult {
+    package func validate(for response: HTTPResponse) -> ResponseValidatorResult {
         for field in headers where !accepts(field, in: response.headers) {
             let shown = response.request.secrets.containsHeader(field.name) ? field.name : "\(field.name): \(field.value)"
             if validation == .shouldNotContains { return .invalidWithReason("unexpected header \(shown)") }

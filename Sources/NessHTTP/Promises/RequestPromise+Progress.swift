@@ -13,7 +13,7 @@ extension RequestPromise {
     public func onProgress(
         on context: some HandlerContext = .immediate, _ handler: @escaping @Sendable (TransferProgress) -> Void
     ) -> Self {
-        listen(context.running(handler), atEnd: nil)
+        call.listen(context.running(handler), atEnd: nil)
         return self
     }
 
@@ -32,16 +32,12 @@ extension RequestPromise {
     /// The progress of the request, as a sequence that ends with the request. A slow reader misses values, but never the last one.
     public var progressUpdates: AsyncStream<TransferProgress> {
         AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-            listen {
+            call.listen {
                 continuation.yield($0)
             } atEnd: {
                 continuation.finish()
             }
         }
-    }
-
-    func listen(_ listener: @escaping @Sendable (TransferProgress) -> Void, atEnd end: (@Sendable () -> Void)? = nil) {
-        call.listen(listener, atEnd: end)
     }
 
     /// Makes a Foundation `Progress` of the request, to show it or to add it to another one.
@@ -55,7 +51,7 @@ extension RequestPromise {
         progress.cancellationHandler = { [weak self] in self?.drop() }
         addControls(to: progress)
         let shown = SharedProgress(progress)
-        listen { value in
+        call.listen { value in
             shown.change {
                 $0.totalUnitCount = value.totalBytes ?? -1
                 $0.completedUnitCount = value.completedBytes

@@ -53,18 +53,10 @@ public final class TotalProgress: Sendable {
     private let reporter: ProgressReporter
     private let state = Lock(State())
 
-    /// Adds up requests of one type.
+    /// Adds up requests of one type. `add(_:)` adds those of other types, such as an upload to downloads.
     /// - Parameter promises: The running requests. They are kept until all of them have ended and this object is released.
     public convenience init<Value>(of promises: [RequestPromise<Value>]) {
         self.init(promises.map(Part.init))
-    }
-
-    /// Adds up requests of several types, such as an upload and a download.
-    /// - Parameter promise: The running requests. They are kept until all of them have ended and this object is released.
-    public convenience init<each Value: Sendable>(of promise: repeat RequestPromise<each Value>) {
-        var parts: [Part] = []
-        for promise in repeat each promise { parts.append(Part(promise)) }
-        self.init(parts)
     }
 
     private init(_ parts: [Part]) {

@@ -16,7 +16,7 @@ public protocol RequestSpec: Sendable {
     /// instead.
     /// - Throws: An error, which fails the request with `NessError.invalidRequest`.
     func body() throws -> HTTPBody?
-    /// Adds settings for which this protocol has no member, such as time limits, options, a group or an authentication. The default adds
+    /// Adds settings for which this protocol has no member, such as time limits, options, a group, an authentication or the type of the API's errors. The default adds
     /// none.
     /// - Parameter builder: The request made from the other members.
     /// - Returns: The request to send.
@@ -47,9 +47,6 @@ public protocol ResponseSpec: Sendable {
     /// If true, the request has `Accept: application/json` unless it sets `Accept`, and a response whose `Content-Type` is not JSON is
     /// rejected. The default is true for a `Decodable` model other than `String` and `Data`, and false otherwise.
     var expectsJSON: Bool { get }
-    /// The type of the API's errors, decoded from the body of a response that is rejected for its status. The default, `nil`, uses the
-    /// manager's `decodingErrors`. `RequestBuilder.decodingErrors(as:)` takes precedence, even in `prepare(_:)`.
-    var decodingErrors: (any DecodableError.Type)? { get }
     /// Returns true if the response is valid and can be parsed. The default accepts 2xx and the statuses in `statusFallbacks`. Runs off the
     /// main thread.
     /// - Parameter response: The response.
@@ -67,13 +64,8 @@ extension ResponseSpec {
     public func validate(response: HTTPResponse) -> Bool {
         (200..<300).contains(response.statusCode) || statusFallbacks.keys.contains(response.statusCode)
     }
-}
-
-extension ResponseSpec {
     /// `false`: the spec parses the response itself.
     public var expectsJSON: Bool { false }
-    /// `nil`: the manager's type applies.
-    public var decodingErrors: (any DecodableError.Type)? { nil }
 }
 
 extension ResponseSpec where ResponseModel: Decodable {
@@ -123,12 +115,3 @@ extension ResponseSpec where ResponseModel == Void {
 /// }
 /// ```
 public protocol ConnectionSpec: RequestSpec, ResponseSpec {}
-
-/// The validator that calls a spec's `validate(response:)`.
-struct SpecValidator<Spec: ResponseSpec>: ResponseValidator {
-    let spec: Spec
-
-    func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-        spec.validate(response: response) ? .valid : .invalidWithReason("status \(response.statusCode), which \(Spec.self) does not accept")
-    }
-}

@@ -127,11 +127,3 @@ extension RequestBuilder {
         }
     }
 }
-
-extension Optional {
-    /// Returns the value, and leaves `nil` behind.
-    fileprivate mutating func take() -> Wrapped? {
-        defer { self = nil }
-        return self
-    }
-}

@@ -12,16 +12,6 @@ extension RequestBuilder {
     ///   - contentType: The media type, such as `image/png`.
     public func set(body: Data, contentType: String) -> RequestBuilder { set { HTTPBody(body, contentType: contentType) } }
 
-    /// Sets a string of a media type as the body, in UTF-8.
-    ///
-    /// ```swift
-    /// ness.post("users").set(body: "<user/>", contentType: "application/xml")
-    /// ```
-    /// - Parameters:
-    ///   - body: The string.
-    ///   - contentType: The media type. It is sent as written, so it names the character set where the type needs one.
-    public func set(body: String, contentType: String) -> RequestBuilder { set { HTTPBody(body, contentType: contentType) } }
-
     /// Sets a finished body.
     /// - Parameter body: The body; `nil` for none.
     public func set(body: HTTPBody?) -> RequestBuilder { with { $0.body = .success(body) } }
@@ -68,7 +58,7 @@ extension RequestBuilder {
         set { .stream(length: length, contentType: contentType, write) }
     }
 
-    /// Sets a string as the body.
+    /// Sets a string as the body, as `text/plain` unless a `Content-Type` is set.
     /// - Parameters:
     ///   - stringBody: The string.
     ///   - encoding: The character encoding. A string that it cannot represent fails the request.

@@ -44,41 +44,6 @@ extension RequestBuilder {
         valueRequest(.decoded(by: decoder))
     }
 
-    /// Sends a file, which is read during the upload, and decodes the response as JSON: see `dataRequest(decoding:)`.
-    /// - Parameters:
-    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`. Each
-    ///     attempt sends the whole file.
-    ///   - type: The type to decode. For an `Optional`, an empty body, as with 204, gives `nil`. For any other type it is an error.
-    /// - Returns: A promise of the value, whose progress is that of the upload. It fails like that of `dataRequest(decoding:)`.
-    @discardableResult
-    public func uploadRequest<Value: Decodable & Sendable>(forFileLocation file: URL, decoding type: Value.Type) -> RequestPromise<Value> {
-        set(body: HTTPBody(file: file)).valueRequest(.decoded(type), .upload)
-    }
-
-    /// Sends a file, which is read during the upload, and requires a 2xx status. Ness ignores the content of the response.
-    /// - Parameters:
-    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`. Each
-    ///     attempt sends the whole file.
-    ///   - type: `Void.self`.
-    /// - Returns: A promise that is fulfilled when the response has arrived. It fails like that of `dataRequest(decoding:)`.
-    @discardableResult
-    public func uploadRequest(forFileLocation file: URL, decoding type: Void.Type) -> RequestPromise<Void> {
-        set(body: HTTPBody(file: file)).valueRequest(.nothing, .upload)
-    }
-
-    /// Sends a file, which is read during the upload, and decodes the response with a custom decoder: see `dataRequest(decodedBy:)`.
-    /// - Parameters:
-    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`. Each
-    ///     attempt sends the whole file.
-    ///   - decoder: The decoder. It runs off the main thread, even for an empty body.
-    /// - Returns: A promise of the value, whose progress is that of the upload. It fails like that of `dataRequest(decodedBy:)`.
-    @discardableResult
-    public func uploadRequest<Decoder: ResponseDecoder>(
-        forFileLocation file: URL, decodedBy decoder: Decoder
-    ) -> RequestPromise<Decoder.Decoded> where Decoder.Decoded: Sendable {
-        set(body: HTTPBody(file: file)).valueRequest(.decoded(by: decoder), .upload)
-    }
-
     // MARK: setters
 
     /// Sets the decoder for JSON, in place of the manager's `jsonDecoder`: for values, for the API's errors, and for

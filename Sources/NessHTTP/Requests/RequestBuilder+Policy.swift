@@ -48,23 +48,20 @@ extension RequestBuilder {
     /// `maximumConcurrentRequests`.
     public func withoutQueueing() -> RequestBuilder { set(option: BypassesThrottle.self, to: true) }
 
-    /// Sets whether the request may use a cellular connection. Only Apple platforms distinguish connections.
-    /// - Parameter allowsCellularAccess: `true` to allow cellular connections.
-    public func set(allowsCellularAccess: Bool) -> RequestBuilder {
-        set(option: AllowsCellularAccess.self, to: allowsCellularAccess)
-    }
-
-    /// Sets whether the request may use a network that the system considers expensive, such as a cellular connection or a personal hotspot.
-    /// Only Apple platforms distinguish them.
-    /// - Parameter allowsExpensiveNetworkAccess: `true` to allow expensive networks.
-    public func set(allowsExpensiveNetworkAccess: Bool) -> RequestBuilder {
-        set(option: AllowsExpensiveNetworkAccess.self, to: allowsExpensiveNetworkAccess)
-    }
-
-    /// Sets whether the request may use a network for which the user has switched Low Data Mode on. Only Apple platforms have it.
-    /// - Parameter allowsConstrainedNetworkAccess: `true` to allow such networks.
-    public func set(allowsConstrainedNetworkAccess: Bool) -> RequestBuilder {
-        set(option: AllowsConstrainedNetworkAccess.self, to: allowsConstrainedNetworkAccess)
+    /// Sets the networks that the request may use. Only Apple platforms distinguish them. `nil` keeps a setting.
+    /// - Parameters:
+    ///   - allowsCellularAccess: `true` to allow cellular connections.
+    ///   - allowsExpensiveNetworkAccess: `true` to allow networks that the system considers expensive, such as a cellular connection or a
+    ///     personal hotspot.
+    ///   - allowsConstrainedNetworkAccess: `true` to allow networks for which the user has switched Low Data Mode on.
+    public func set(
+        allowsCellularAccess: Bool? = nil, allowsExpensiveNetworkAccess: Bool? = nil, allowsConstrainedNetworkAccess: Bool? = nil
+    ) -> RequestBuilder {
+        with { builder in
+            if let allowsCellularAccess { builder.options[AllowsCellularAccess.self] = allowsCellularAccess }
+            if let allowsExpensiveNetworkAccess { builder.options[AllowsExpensiveNetworkAccess.self] = allowsExpensiveNetworkAccess }
+            if let allowsConstrainedNetworkAccess { builder.options[AllowsConstrainedNetworkAccess.self] = allowsConstrainedNetworkAccess }
+        }
     }
 
     /// Sets the urgency of the request, as a hint. The server learns it from the header field `Priority` (RFC 9218), and URLSession on

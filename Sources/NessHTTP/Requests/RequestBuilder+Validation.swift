@@ -32,7 +32,15 @@ extension RequestBuilder {
     ///   a download or a stream is empty. The description of `NessError` contains the error's description, so that must not contain a
     ///   secret.
     public func validate(_ check: @escaping @Sendable (HTTPResponse) throws -> Void) -> RequestBuilder {
-        validate(using: ClosureValidator(check: check))
+        validate(
+            using: ClosureValidator { response in
+                do {
+                    try check(response)
+                    return .valid
+                } catch {
+                    return .invalidBecauseOf(error)
+                }
+            })
     }
 
     /// Requires one status.
@@ -49,7 +57,7 @@ extension RequestBuilder {
     /// - Parameter statusCodes: The status codes.
     public func validate(statusCodes: [Int]) -> RequestBuilder { validate(using: StatusCodeValidator(statusCodes)) }
 
-    /// Requires header fields to contain values: see `HeaderValidator.Validation.shouldContains`.
+    /// Requires header fields to contain values: see `HeaderValidation.shouldContains`.
     /// - Parameter headers: The fields and their values.
     public func validate(shouldHaveHeaders headers: HTTPHeaders) -> RequestBuilder { validate(.shouldContains, headers) }
 
@@ -57,21 +65,14 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - validation: The condition for each field.
     ///   - headers: The fields and their values.
-    public func validate(_ validation: HeaderValidator.Validation, _ headers: HTTPHeaders) -> RequestBuilder {
+    public func validate(_ validation: HeaderValidation, _ headers: HTTPHeaders) -> RequestBuilder {
         validate(using: HeaderValidator(validation, headers))
     }
 }
 
-/// Rejects the responses for which a closure throws an error.
-private struct ClosureValidator: ResponseValidator {
-    let check: @Sendable (HTTPResponse) throws -> Void
+/// Judges by a closure.
+struct ClosureValidator: ResponseValidator {
+    let judge: @Sendable (HTTPResponse) -> ResponseValidatorResult
 
-    func validate(for response: HTTPResponse) -> ResponseValidatorResult {
-        do {
-            try check(response)
-            return .valid
-        } catch {
-            return .invalidBecauseOf(error)
-        }
-    }
+    func validate(for response: HTTPResponse) -> ResponseValidatorResult { judge(response) }
 }

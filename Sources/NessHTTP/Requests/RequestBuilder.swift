@@ -198,15 +198,18 @@ public struct RequestBuilder: Sendable {
         }
     }
 
-    /// Marks header fields and parameters as secret. No description shows them, and no redirect carries the header fields to another
-    /// origin. A body is not a header field: a redirect with 307 or 308 carries it along.
-    /// - Parameter secretNames: Their names, in any case. They add to the names that are already secret.
-    public func set(secretNames: [String]) -> RequestBuilder { with { $0.secretNames.insert(secretNames) } }
-
-    /// Marks header fields and parameters as not secret, even if their words or the manager make them secret: see
-    /// `Ness.Configuration.secretNames`.
-    /// - Parameter publicNames: Their names, in any case.
-    public func set(publicNames: [String]) -> RequestBuilder { with { $0.secretNames.remove(publicNames) } }
+    /// Marks header fields and parameters as secret, and others as not secret. No description shows a secret, and no redirect carries a
+    /// secret header field to another origin. A body is not a header field: a redirect with 307 or 308 carries it along.
+    /// - Parameters:
+    ///   - secretNames: Names in any case. They add to the names that are already secret.
+    ///   - publicNames: Names in any case that are not secret, even if their words or the manager make them secret: see
+    ///     `Ness.Configuration.secretNames`.
+    public func set(secretNames: [String] = [], publicNames: [String] = []) -> RequestBuilder {
+        with { builder in
+            builder.secretNames.insert(secretNames)
+            builder.secretNames.remove(publicNames)
+        }
+    }
 }
 
 extension RequestBuilder: RedactedValue {

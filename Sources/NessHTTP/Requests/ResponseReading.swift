@@ -40,14 +40,11 @@ extension ResponseReading where Value == Void {
 
 extension RequestBuilder {
     /// Sends the request, and converts the response to a value.
-    /// - Parameters:
-    ///   - reading: The conversion.
-    ///   - kind: The kind of request.
-    func valueRequest<Value: Sendable>(_ reading: ResponseReading<Value>, _ kind: RequestKind = .data) -> RequestPromise<Value> {
-        RequestPromise(self.reading(reading).makeCall(kind), by: sender, value: reading.parse)
+    func valueRequest<Value: Sendable>(_ reading: ResponseReading<Value>) -> RequestPromise<Value> {
+        RequestPromise(self.reading(reading).makeCall(.data), by: sender, value: reading.parse)
     }
 
-    /// Sends the request and waits for its value, like `valueRequest(_:_:)`.
+    /// Sends the request and waits for its value, like `valueRequest(_:)`.
     func value<Value: Sendable>(_ reading: ResponseReading<Value>) async throws -> Value {
         try await self.reading(reading).awaited(reading.parse)
     }

@@ -28,8 +28,6 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     public var statusFallbacks: [Int: Response] = [:]
     /// A Boolean value that indicates whether the response is JSON: see `ResponseSpec.expectsJSON`.
     public var expectsJSON = false
-    /// The type of the API's errors; `nil` for the manager's.
-    public var decodingErrors: (any DecodableError.Type)?
     /// Converts a response to the value. Runs off the main thread.
     private let decode: @Sendable (HTTPResponse) throws -> Response
     /// Adds the body, encoded by the manager that sends it.
@@ -66,12 +64,6 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// Decodes the response.
     public func parseResponse(response: HTTPResponse) throws -> Response { try decode(response) }
 
-    /// Returns the request with a value for a status, such as an empty list for 404.
-    /// - Parameters:
-    ///   - statusCode: The status.
-    ///   - value: The value.
-    public func mapping(statusCode: Int, to value: Response) -> TypedRequest { with { $0.statusFallbacks[statusCode] = value } }
-
     // MARK: bodies
 
     /// Returns the request with a value as JSON.
@@ -79,15 +71,7 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     ///   fails the request with `NessError.invalidRequest`.
     public func body(json value: some Encodable & Sendable) -> TypedRequest { body { $0.set(jsonEncodable: value) } }
 
-    /// Returns the request with a form, as `application/x-www-form-urlencoded`.
-    /// - Parameter form: The form.
-    public func body(form: URLQuery) -> TypedRequest { body { $0.set(form: form) } }
-
-    /// Returns the request with a form that may contain files, as `multipart/form-data`.
-    /// - Parameter multipart: The form.
-    public func body(multipart: MultipartForm) -> TypedRequest { body { $0.set(multipart: multipart) } }
-
-    /// Returns the request with a finished body.
+    /// Returns the request with a finished body, such as `.form(["name": "Ada"])`.
     /// - Parameter body: The body; `nil` for none.
     public func body(_ body: HTTPBody?) -> TypedRequest { self.body { $0.set(body: body) } }
 

@@ -63,11 +63,11 @@ struct RefreshInsideTests {
             _ = try await failed.recoverContinue { _ in link.send("token") as Promise<DataResult> }.value
         case .handle:
             let (other, resolver) = Promise<DataResult>.pending()
-            first.then { _ -> DataResult in throw Rejected() }.handle { _ in resolver.resolve(following: link.send("token")) }
+            first.then { _ -> DataResult in throw Rejected() }.handle { _ in link.send("token").finally { resolver.settle($0, $1) } }
             _ = try await other.value
         case .finally:
             let (other, resolver) = Promise<DataResult>.pending()
-            first.finally { _, _ in resolver.resolve(following: link.send("token")) }
+            first.finally { _, _ in link.send("token").finally { resolver.settle($0, $1) } }
             _ = try await other.value
         case .asyncThen: _ = try await first.then { _ async throws in try await link.send("token").value }.value
         case .immediate: _ = try await first.thenContinue(on: .immediate) { token($0) }.value
@@ -87,7 +87,7 @@ struct RefreshInsideTests {
         case .whenDropped:
             let (never, kept) = Promise<Void>.pending()
             let (other, resolver) = Promise<DataResult>.pending()
-            never.handle { _ in resolver.resolve(following: link.send("token")) }
+            never.handle { _ in link.send("token").finally { resolver.settle($0, $1) } }
             // From a thread that belongs to nothing.
             DispatchQueue(label: "other").async { never.drop() }
             _ = try await other.value

@@ -136,30 +136,24 @@ import Testing
         { request, _ in for try await _ in request.reconnectingEvents() {} },
     ]
 
-    @Test("an API's errors in another form than JSON are decoded however the request is sent", arguments: 0..<11)
-    func otherForm(way: Int) async throws {
+    @Test(
+        "an API's errors are decoded however the request is sent, with the manager's type, or by the request's decoder", arguments: 0..<11,
+        [true, false])
+    func everyWay(way: Int, isXML: Bool) async throws {
         let text = "<?xml version=\"1.0\"?><Error><Code>NoSuchKey</Code></Error>"
-        try await withServer({ _ in .text(text, status: 404, headers: ["Content-Type": "application/xml"]) }) {
+        try await withServer({ _ in
+            isXML
+                ? .text(text, status: 404, headers: ["Content-Type": "application/xml"]) : .json(APIProblem(title: "gone"), status: 404)
+        }) {
             $0.decodingErrors = APIProblem.self
         } _: { _, ness in
             try await withFolder { folder in
-                let request = ness.get("bucket/key").decodingErrors(by: FaultDecoder())
+                let request = isXML ? ness.get("x").decodingErrors(by: FaultDecoder()) : ness.get("x")
                 let error = await #expect(throws: NessError.self) { try await Self.ways[way](request, folder) }
                 #expect(error?.kind == .validation && error?.response?.statusCode == 404)
-                #expect(error?.underlying as? Fault == Fault(code: "NoSuchKey"))
+                #expect(error?.underlying as? Fault == (isXML ? Fault(code: "NoSuchKey") : nil))
+                #expect((error?.underlying as? APIProblem)?.title == (isXML ? nil : "gone"))
                 #expect(folder.entries.isEmpty)
-            }
-        }
-    }
-
-    @Test("the manager's type of errors is decoded however the request is sent", arguments: 0..<11)
-    func managersType(way: Int) async throws {
-        try await withServer({ _ in .json(APIProblem(title: "gone"), status: 410) }) {
-            $0.decodingErrors = APIProblem.self
-        } _: { _, ness in
-            try await withFolder { folder in
-                let error = await #expect(throws: NessError.self) { try await Self.ways[way](ness.get("x"), folder) }
-                #expect((error?.underlying as? APIProblem)?.title == "gone")
             }
         }
     }

@@ -6,23 +6,22 @@ import Testing
 
 /// The descriptions of errors: one line with all that a developer needs.
 @Suite(.inTurn) struct ErrorDescriptionTests {
-    static let cases: [(@Sendable (NessError.Context) -> NessError, String)] = [
-        ({ .invalidRequest($0) }, "invalid request"), ({ .offline($0) }, "offline"), ({ .cannotConnect($0) }, "cannot connect"),
-        ({ .timedOut($0) }, "timed out"), ({ .dropped($0) }, "dropped"), ({ .tls($0) }, "TLS failed"),
-        ({ .connectionLost($0) }, "connection lost"), ({ .truncated($0) }, "truncated response"),
-        ({ .malformedResponse($0) }, "malformed response"), ({ .validation($0) }, "validation failed"),
-        ({ .decoding($0) }, "decoding failed"),
-        ({ .redirect($0) }, "redirect not followed"), ({ .responseTooLarge($0) }, "response too large"),
+    static let titles: [(NessError.Kind, String)] = [
+        (.invalidRequest, "invalid request"), (.offline, "offline"), (.cannotConnect, "cannot connect"), (.timedOut, "timed out"),
+        (.dropped, "dropped"), (.tls, "TLS failed"), (.connectionLost, "connection lost"), (.truncated, "truncated response"),
+        (.malformedResponse, "malformed response"), (.validation, "validation failed"), (.decoding, "decoding failed"),
+        (.redirect, "redirect not followed"), (.responseTooLarge, "response too large"), (.duplicate, "duplicate"),
+        (.circuitOpen, "circuit open"), (.fileSystem, "file system error"),
     ]
 
     private func request() throws -> HTTPRequest { HTTPRequest(.put, url: try url("http://host.test/path?page=1")) }
 
-    @Test("the description of every case has request, response, number of attempts and reason", arguments: cases)
-    func everything(make: @Sendable (NessError.Context) -> NessError, title: String) throws {
+    @Test("the description of every case has request, response, number of attempts and reason", arguments: titles)
+    func everything(kind: NessError.Kind, title: String) throws {
         let response = HTTPResponse(statusCode: 503, body: Data("try\r\nlater".utf8), request: try request())
         let context = NessError.Context(request: try request(), response: response, attempts: 3, reason: "two\nlines")
         #expect(
-            make(context).description
+            NessError(kind, context).description
                 == "PUT http://host.test/path?page=1 → 503 \"try later\" (3 attempts): \(title): two lines")
     }
 
@@ -87,19 +86,14 @@ import Testing
         #expect("exe.\u{202E}gpj".oneLine == #"exe.\u{202e}gpj"#)
     }
 
-    @Test("errors of real requests name method, URL, status, body and reason")
+    @Test("errors of requests name method, resolved URL, status, body and reason")
     func real() async throws {
-        try await withServer({ _ in .text("it broke", status: 500) }) { server, ness in
-            let text = await ness.httpRequest(.delete, withUrl: "things/1").validate(statusCode: 200).dataRequest().nessError()?.description
-            #expect(text == "DELETE \(server.url)/things/1 → 500 \"it broke\": validation failed: status 500, expected 200")
-        }
-    }
-
-    @Test("an error without a response names the resolved URL, even if the caller's was relative")
-    func resolvedURL() async throws {
-        let base = try await refusingURL()
-        let text = await Ness { $0.baseURL = base }.httpRequest(withUrl: "things/1").dataRequest().nessError()?.description
-        #expect(text?.hasPrefix("GET \(base)/things/1: cannot connect: ") == true, "\(text ?? "")")
+        let rig = Rig(onUnmatched: .reply(.text("it broke", status: 500)))
+        rig.mock.on(.get, "/lost") { _ in .failure(.cannotConnect) }
+        let text = await rig.ness.delete("things/1").validate(statusCode: 200).dataRequest().nessError()?.description
+        #expect(text == "DELETE https://mock.test/things/1 → 500 \"it broke\": validation failed: status 500, expected 200")
+        let lost = await rig.ness.get("lost").dataRequest().nessError()?.description
+        #expect(lost?.hasPrefix("GET https://mock.test/lost: cannot connect: ") == true)
     }
 
     @Test("all ways to print an error give the same string")
@@ -117,9 +111,8 @@ import Testing
     }
 
     @Test("as an NSError, each case has a code")
-    func codes() throws {
-        let context = NessError.Context(request: try request(), reason: "why")
-        let codes = Self.cases.map { make, _ in (make(context) as NSError).code }
-        #expect(Set(codes).count == Self.cases.count)
+    func codes() {
+        let codes = NessError.Kind.allCases.map { (NessError($0, NessError.Context(request: nil, reason: "")) as NSError).code }
+        #expect(Set(codes).count == codes.count)
     }
 }

@@ -109,24 +109,4 @@ import Testing
         #expect(promise.status.text == "error")
         #expect(control.asked.entries.count == 2)
     }
-
-    @Test("a bad URL, an encoder's error and a hook's error each keep their cause")
-    func causesOfEachSource() async throws {
-        struct Encoder: HTTPBodyEncoder {
-            func encode(_ value: Int) throws -> Data { throw Rejected(name: "encoder") }
-        }
-        let hook = ClosureLoader { _, _ in throw Rejected(name: "hook") }
-        try await withServer { server, ness in
-            let url = await ness.httpRequest(withUrl: "http://[broken").dataRequest().nessError()
-            #expect(url?.kind == .invalidRequest)
-            #expect(url?.context.underlying is InvalidURL)
-            #expect(url?.description.contains("http://[broken") == true)
-            let encoder = await ness.httpRequest(.post, withUrl: "x").set(body: 1, with: Encoder()).dataRequest().nessError()
-            #expect(encoder?.context.underlying as? Rejected == Rejected(name: "encoder"))
-            #expect(encoder?.context.reason.contains("encoder") == true)
-            let hooked = Ness { $0.loaders = [hook] }.httpRequest(withUrl: server.url).dataRequest()
-            await #expect(throws: Rejected(name: "hook")) { _ = try await hooked.value }
-            #expect(server.connectionCount == 0)
-        }
-    }
 }

@@ -65,7 +65,8 @@ import Testing
         #expect(read(&reader).isExactly(expected))
         var again = HeaderFieldValue("\"\(expected)\", x")
         #expect(read(&again) == expected)
-        #expect(again.isAt(HeaderFieldValue.comma))
+        let isBeforeComma = again.take(HeaderFieldValue.comma)
+        #expect(isBeforeComma)
     }
 
     @Test("a list of unclosed quotes is read in one pass") func hostile() {

@@ -26,20 +26,14 @@ import Testing
     }
 
     @Test(
-        "a URL whose scheme is neither http nor https is rejected",
+        "a URL and a base URL whose scheme is neither http nor https are rejected",
         arguments: ["ftp://127.0.0.1/x", "file:///etc/passwd", "http:///x", "http://127.0.0.1:0/"])
     func urls(text: String) async throws {
-        let error = await Ness().httpRequest(withUrl: try url(text)).dataRequest().nessError()
-        #expect(error?.kind == .invalidRequest)
-        #expect(error?.context.attempts == 0)
-    }
-
-    @Test("a base URL that is not http or https is rejected", arguments: ["ftp://127.0.0.1/", "file:///tmp/", "http://127.0.0.1:0/"])
-    func bases(text: String) async throws {
-        let base = try url(text)
-        let error = await Ness { $0.baseURL = base }.httpRequest(withUrl: "x").dataRequest().nessError()
-        #expect(error?.kind == .invalidRequest)
-        #expect(error?.context.attempts == 0)
+        let url = try url(text)
+        for builder in [Ness().httpRequest(withUrl: url), Ness { $0.baseURL = url }.httpRequest(withUrl: "x")] {
+            let error = await builder.dataRequest().nessError()
+            #expect(error?.kind == .invalidRequest && error?.context.attempts == 0)
+        }
     }
 
     @Test("an invalid URL from a loader or a delegate is rejected")
@@ -87,58 +81,31 @@ import Testing
         }
     }
 
-    @Test("a fragment is not sent", arguments: ["#part", "#", "#a?b#c", "#%0D"])
-    func fragment(text: String) async throws {
+    @Test(
+        "a URL is sent percent-encoded where needed, with at least the path /, and without its fragment",
+        arguments: [
+            ("/x?y=1#part", "/x?y=1"), ("/x?y=1#", "/x?y=1"), ("/x?y=1#a?b#c", "/x?y=1"), ("/x?y=1#%0D", "/x?y=1"), ("", "/"),
+            ("?q=1", "/?q=1"),
+            ("/a b/ü?q=ä c&r=+", "/a%20b/%C3%BC?q=%C3%A4%20c&r=+"), ("/%20%2F%c3?q=%26", "/%20%2F%c3?q=%26"),
+            ("/a b/ü%20%2F?q=ä c&r=%26+", "/a%20b/%C3%BC%20%2F?q=%C3%A4%20c&r=%26+"),
+        ])
+    func targets(text: String, target: String) async throws {
         try await withServer { server, ness in
-            _ = try await ness.httpRequest(withUrl: "\(server.url)/x?y=1\(text)").dataRequest().value
-            #expect(server.requests.map(\.target) == ["/x?y=1"])
+            _ = try await ness.httpRequest(withUrl: "\(server.url)\(text)").dataRequest().value
+            #expect(server.requests.map(\.target) == [target])
         }
     }
 
-    @Test("user and password of a URL are neither in the target nor in the Host field")
+    @Test("user and password of a URL are neither in the target nor in the Host field, and the caller's Authorization takes precedence")
     func userinfo() async throws {
         try await withServer { server, ness in
-            _ = try await ness.httpRequest(withUrl: "http://user:pass-word@127.0.0.1:\(server.port)/x").dataRequest().value
-            let request = try #require(server.requests.first)
-            #expect(request.target == "/x")
-            #expect(request.headers["Host"] == "127.0.0.1:\(server.port)")
-            #expect(!request.headers.contains { $0.value.contains("pass-word") })
-        }
-    }
-
-    @Test("the caller's Authorization takes precedence over a user in the URL")
-    func userinfoAndHeader() async throws {
-        try await withServer { server, ness in
-            _ = try await ness.httpRequest(withUrl: "http://user:pw@127.0.0.1:\(server.port)/x")
-                .set(headers: ["Authorization": "Bearer t"]).dataRequest().value
-            #expect(server.requests.first?.headers.values(for: "Authorization") == ["Bearer t"])
-        }
-    }
-
-    @Test("characters beyond ASCII and spaces are percent-encoded; a string without them stays unchanged")
-    func encoding() async throws {
-        try await withServer { server, ness in
-            _ = try await ness.httpRequest(withUrl: "\(server.url)/a b/ü?q=ä c&r=+").dataRequest().value
-            _ = try await ness.httpRequest(withUrl: "\(server.url)/%20%2F%c3?q=%26").dataRequest().value
-            #expect(server.requests.map(\.target) == ["/a%20b/%C3%BC?q=%C3%A4%20c&r=+", "/%20%2F%c3?q=%26"])
-        }
-    }
-
-    @Test(
-        "percent-encoded characters stay unchanged beside others")
-    func mixedEncoding() async throws {
-        try await withServer { server, ness in
-            _ = try await ness.httpRequest(withUrl: "\(server.url)/a b/ü%20%2F?q=ä c&r=%26+").dataRequest().value
-            #expect(server.requests.map(\.target) == ["/a%20b/%C3%BC%20%2F?q=%C3%A4%20c&r=%26+"])
-        }
-    }
-
-    @Test("a URL without a path has the path /")
-    func noPath() async throws {
-        try await withServer { server, ness in
-            _ = try await ness.httpRequest(withUrl: server.url).dataRequest().value
-            _ = try await ness.httpRequest(withUrl: "\(server.url)?q=1").dataRequest().value
-            #expect(server.requests.map(\.target) == ["/", "/?q=1"])
+            let request = ness.httpRequest(withUrl: "http://user:pass-word@127.0.0.1:\(server.port)/x")
+            _ = try await request.response()
+            _ = try await request.set(headers: ["Authorization": "Bearer t"]).response()
+            #expect(server.requests.map(\.target) == ["/x", "/x"])
+            #expect(server.requests.allSatisfy { $0.headers["Host"] == "127.0.0.1:\(server.port)" })
+            #expect(server.requests.first?.headers.contains { $0.value.contains("pass-word") } == false)
+            #expect(server.requests.last?.headers.values(for: "Authorization") == ["Bearer t"])
         }
     }
 }

@@ -30,16 +30,17 @@ import Testing
         #expect(try response([:]).retryAfter == nil)
     }
 
-    @Test("a response and a failed request report the delay that the server requests")
+    @Test("a response and a failed request report the delay that the server requests, and other errors none")
     func wire() async throws {
-        try await withServer({ _ in .text("later", status: 429, headers: ["Retry-After": "30"]) }) { _, ness in
-            let request = ness.httpRequest(withUrl: "x")
-            let response = try await request.response()
-            #expect(response.retryAfter == .seconds(30))
-            #expect(await request.validate().dataRequest().nessError()?.retryAfter == .seconds(30))
-            let error = await #expect(throws: NessError.self) { for try await _ in request.lines(decoding: User.self) {} }
-            #expect(error?.retryAfter == .seconds(30))
-        }
+        let rig = Rig(onUnmatched: .reply(.text("later", status: 429, headers: ["Retry-After": "30"])))
+        let request = rig.ness.httpRequest(withUrl: "x")
+        #expect(try await request.response().retryAfter == .seconds(30))
+        #expect(await request.validate().dataRequest().nessError()?.retryAfter == .seconds(30))
+        let error = await #expect(throws: NessError.self) { for try await _ in request.lines(decoding: User.self) {} }
+        #expect(error?.retryAfter == .seconds(30))
+        rig.mock.on(.get, "/lost") { _ in .failure(.cannotConnect) }
+        let lost = try #require(await rig.ness.get("lost").dataRequest().nessError())
+        #expect(lost.retryAfter == nil && lost.context.circuitOpenTime == nil)
     }
 
     @Test("the error of an open circuit breaker reports the remaining time, and zero while the breaker probes the host")
@@ -65,13 +66,5 @@ import Testing
         gate.open()
         _ = try await probe.value
         #expect(await wait() == .seconds(30))
-    }
-
-    @Test("other errors report no delay")
-    func none() async throws {
-        let rig = Rig()
-        rig.mock.on(.get, "/x") { _ in .failure(.cannotConnect) }
-        let error = try #require(await rig.ness.httpRequest(withUrl: "x").dataRequest().nessError())
-        #expect(error.retryAfter == nil && error.context.circuitOpenTime == nil)
     }
 }

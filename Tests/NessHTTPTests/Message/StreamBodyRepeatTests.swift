@@ -144,9 +144,8 @@ import Testing
         }) {
             $0.duplicatedHandler = DefaultDuplicatedHandler.keepAllCompletion
         } _: { server, ness in
-            let bodies =
-                isRepeatable
-                ? Array(repeating: body(isRepeatable: true), count: 2) : [body(isRepeatable: false), body(isRepeatable: false)]
+            let repeated = body(isRepeatable: true)
+            let bodies = (0..<2).map { _ in isRepeatable ? repeated : body(isRepeatable: false) }
             let promises = bodies.map { ness.httpRequest(.post, withUrl: "a").set(body: $0).dataRequest() }
             #expect(await server.waitUntil { $0.requestCount == 2 })
             gate.open()

@@ -44,6 +44,21 @@ struct Pieces: AsyncSequence, Sendable {
     }
 }
 
+/// A sequence that gives some pieces, and then waits until a test lets it go, even if it is canceled.
+struct StuckPieces {
+    let waits = TestGate(), never = DeafGate()
+    let pieces: Pieces
+
+    init(after count: Int, of size: Int = 1_000) {
+        pieces = Pieces { [waits, never] number in
+            if number < count { return Data(count: size) }
+            waits.open()
+            await never.wait()
+            return nil
+        }
+    }
+}
+
 /// A gate that a task waits at without noticing that it is canceled.
 final class DeafGate: Sendable {
     private let gate = TestGate()

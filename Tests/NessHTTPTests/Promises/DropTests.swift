@@ -6,6 +6,40 @@ import Testing
 
 /// Requests that are dropped, and what the server sees of it.
 @Suite(.inTurn) struct DropTests {
+    /// A server's answer up to the moment of a drop, and whether the request is sent by a GET or as a POST with a body.
+    private static let moments: [(start: String, isPost: Bool)] = [
+        ("", false), ("", true), ("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 10\r\n\r\nhello", false),
+        ("HTTP/1.1 200 OK\r\n\(opaque)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", true),
+    ]
+
+    @Test(
+        "a drop before the response, in the middle of its body or after a redirect closes the connection, and the manager continues",
+        arguments: moments, [nil, 302, 307])
+    func everyMoment(moment: (start: String, isPost: Bool), redirect: Int?) async throws {
+        let reached = ReceiveGates(gates: [5: TestGate()]), received = TestGate()
+        try await serving({ request in
+            if request.path == "/fine" { return .text(request.bodyText + "fine") }
+            if request.path == "/from", let redirect { return .status(redirect, headers: ["Location": "/to"]) }
+            received.open()
+            return .script((moment.start.isEmpty ? [] : [.send(moment.start)]) + [.stall])
+        }) { server in
+            let ness = Ness { reached.install(in: &$0) }
+            let builder = ness.httpRequest(moment.isPost ? .post : .get, withUrl: server.at("/from"))
+            let promise = (moment.isPost ? builder.set(stringBody: "content") : builder).dataRequest()
+            await received.wait()
+            if !moment.start.isEmpty { await reached.gates[5]?.wait() }
+            let witness = Witness(promise)
+            promise.drop()
+            #expect(promise.isCompleted && promise.status.text == "dropped")
+            #expect(await witness.outcome() == ["dropped"])
+            let error = try #require(promise.error as? NessError)
+            #expect(error.kind == .dropped && error.description.contains("\(moment.isPost ? "POST" : "GET") http://127.0.0.1:"))
+            #expect(await server.waitUntil { $0.busyConnections == 0 })
+            let next = try await ness.httpRequest(.post, withUrl: server.at("/fine")).set(stringBody: "I am ").dataRequest().value
+            #expect(next.message.text == "I am fine" && witness.ends == ["dropped"])
+        }
+    }
+
     /// Starts a server that holds its answer, has a request dropped once it is there, and expects the connection to close.
     private func drop(_ act: (DataPromise) async -> Void) async throws -> DataPromise {
         let received = TestGate()
@@ -17,21 +51,6 @@ import Testing
         #expect(await server.waitUntil { $0.busyConnections == 0 })
         await server.stop()
         return promise
-    }
-
-    @Test("a drop closes the connection, and ends the promise with an error that reports the drop")
-    func dropped() async throws {
-        let promise = try await drop { promise in
-            promise.drop()
-            #expect(promise.isCompleted)
-            #expect(promise.status.text == "dropped")
-        }
-        let error = await promise.nessError()
-        #expect(error?.kind == .dropped)
-        #expect(error?.request?.url.path == "/held")
-        #expect(error?.description.contains("GET http://127.0.0.1:") == true)
-        #expect(error?.description.contains("/held") == true)
-        #expect(promise.status.text == "dropped")
     }
 
     @Test("in a canceled task an awaited request is dropped unsent, and a promise is sent")
@@ -127,19 +146,6 @@ import Testing
         }
     }
 
-    @Test("a drop after the end changes nothing")
-    func late() async throws {
-        try await withServer { _, ness in
-            let promise = ness.httpRequest(withUrl: "x").dataRequest()
-            _ = try await promise.value
-            promise.drop()
-            promise.drop(becauseOf: Rejected())
-            #expect(promise.status.text == "completed 200")
-            let text = try await promise.value.message.text
-            #expect(text == "ok")
-        }
-    }
-
     @Test("late events of an abandoned request reach neither its caller nor the next request's")
     func superseded() async throws {
         let sent = Tally(), go = TestGate(), late = TestGate()
@@ -168,21 +174,6 @@ import Testing
         #expect(new.result?.message.text == "1")
     }
 
-    @Test("a request that is dropped several times concurrently ends once")
-    func severalDrops() async throws {
-        let rig = Rig(), never = TestGate()
-        rig.mock.on(.get, "/x") { _ in
-            await never.wait()
-            return .status(200)
-        }
-        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        let witness = Witness(promise)
-        await onThreads(4) { _ in promise.drop() }
-        #expect(await witness.outcome() == ["dropped"])
-        promise.drop()
-        #expect(witness.ends == ["dropped"])
-    }
-
     /// The ways to wait for two requests in one promise.
     enum Waiting: CaseIterable, Sendable {
         case all, allOfTypes, allSettled, race, any, delayed, timeout, returned, nested
@@ -191,7 +182,7 @@ import Testing
             switch self {
             case .all: Promise.all([first, second])
             case .allOfTypes: Promise.all(first, second.then(on: .immediate) { $0.message.text })
-            case .allSettled: Promise.allSettled([first, second])
+            case .allSettled: Promise.allSettled(first, second)
             case .race: Promise.race([first, second])
             case .any: Promise.any([first, second])
             case .delayed: Promise.all(first.delayed(by: .seconds(1)), second)

@@ -92,38 +92,27 @@ import Testing
         #expect(values.last?.fractionCompleted == 1)
     }
 
-    @Test("requests of several types are added up, even if nothing keeps the total")
-    func types() async throws {
-        let wire = Wire(["a": 100, "b": 200]), ness = wire.ness
-        try await withFolder { folder in
-            let download = ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: folder.appending(path: "a"))
-            let data = ness.httpRequest(withUrl: "b").dataRequest()
-            let heard = Log<TransferProgress>()
-            TotalProgress(of: download, data).onProgress { heard.add($0) }
-            wire.openAll()
-            await heard.wait { $0.last?.completedBytes == 300 }
-            #expect(heard.entries.last?.fractionCompleted == 1)
-        }
-    }
-
-    @Test("a request that is added while others run counts with them")
+    @Test("requests of several types that are added while others run count with them, even if nothing keeps the total")
     func added() async throws {
-        let wire = Wire(["a": 100, "b": 200]), ness = wire.ness
-        let total = TotalProgress(of: [ness.httpRequest(withUrl: "a").dataRequest()])
-        let updates = total.progressUpdates
-        total.add(ness.httpRequest(withUrl: "b").dataRequest())
-        #expect(total.progress.totalBytes == nil)
-        wire.openAll()
-        var last: TransferProgress?
-        for await value in updates { last = value }
-        #expect(last?.completedBytes == 300 && last?.fractionCompleted == 1)
-        #expect(total.makeFoundationProgress().totalUnitCount == 2)
+        let wire = Wire(["a": 100, "b": 200]), ness = wire.ness, heard = Log<TransferProgress>()
+        try await withFolder { folder in
+            do {
+                let total = TotalProgress(of: [ness.httpRequest(withUrl: "b").dataRequest()]).onProgress { heard.add($0) }
+                total.add(ness.httpRequest(withUrl: "a").downloadRequest(forSavedLocation: folder.appending(path: "a")))
+                #expect(total.progress.totalBytes == nil && total.makeFoundationProgress().totalUnitCount == 2)
+            }
+            wire.openAll()
+            await heard.wait { $0.last?.completedBytes == 300 && $0.last?.fractionCompleted == 1 }
+        }
     }
 
     @Test("a request that is added after the end starts again: closures are called, and a new sequence ends with it")
     func addedAfterEnd() async throws {
         let wire = Wire(["a": 100, "b": 200]), ness = wire.ness, heard = Log<Int64>()
         let total = TotalProgress(of: [DataPromise]()).onProgress { heard.add($0.completedBytes) }
+        // The total of no requests is complete.
+        for await value in total.progressUpdates { #expect(value.fractionCompleted == 1) }
+        #expect(total.makeFoundationProgress().totalUnitCount == 0)
         for (path, sum) in [("a", 100), ("b", 300)] as [(String, Int64)] {
             total.add(ness.httpRequest(withUrl: path).dataRequest())
             let updates = total.progressUpdates
@@ -134,15 +123,6 @@ import Testing
             await heard.wait { $0.last == sum }
         }
         #expect(heard.entries == heard.entries.sorted())
-    }
-
-    @Test("the total of no requests is complete immediately")
-    func none() async throws {
-        let total = TotalProgress(of: [DataPromise]())
-        var values: [TransferProgress] = []
-        for await value in total.progressUpdates { values.append(value) }
-        #expect(values.map(\.fractionCompleted) == [1])
-        #expect(total.makeFoundationProgress().totalUnitCount == 0)
     }
 
     @Test(

@@ -176,7 +176,7 @@ import Testing
             .onMetrics(on: queue) { _ in hear("metrics") }
             .onProgress(on: queue) { _ in hear("builder") }
             .dataRequest().onProgress(on: queue) { _ in hear("promise") }
-        TotalProgress(of: promise).onProgress(on: queue) { _ in hear("total") }
+        TotalProgress(of: [promise]).onProgress(on: queue) { _ in hear("total") }
         let text = try? await promise.value.message.text
         queue.resume()
         #expect(text == "ab")
@@ -194,7 +194,7 @@ import Testing
         }
         let promise = rig.ness.httpRequest(withUrl: "x").onProgress(onMain: { show("builder", $0) }).dataRequest()
             .onProgress(onMain: { show("promise", $0) })
-        TotalProgress(of: promise).onProgress(onMain: { show("total", $0) })
+        TotalProgress(of: [promise]).onProgress(onMain: { show("total", $0) })
         await heard.wait { Set($0) == ["builder", "promise", "total"] }
         #expect(bar.fractions.count >= 3)
     }

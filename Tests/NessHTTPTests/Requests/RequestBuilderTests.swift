@@ -80,7 +80,7 @@ import Testing
         let request = Ness().get("https://example.com/")
         let plain = try request.build()
         #expect(plain[AllowsExpensiveNetworkAccess.self] && plain[AllowsConstrainedNetworkAccess.self])
-        let modest = try request.set(allowsExpensiveNetworkAccess: false).set(allowsConstrainedNetworkAccess: false).build()
+        let modest = try request.set(allowsExpensiveNetworkAccess: false, allowsConstrainedNetworkAccess: false).build()
         #expect(!modest[AllowsExpensiveNetworkAccess.self] && !modest[AllowsConstrainedNetworkAccess.self])
     }
 }

@@ -197,21 +197,10 @@ extension ResultTests {
         "wrong JSON is a decoding error that names the type and holds cause and response",
         arguments: ["{", "[]", #"{"id":"x","name":"a"}"#, #"{"id":1}"#, #"{"id":1,"name":null}"#, "<html>"])
     func wrong(text: String) async throws {
-        try await withServer({ _ in reply(text) }) { _, ness in
-            let error = await ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).nessError()
-            #expect(error?.kind == .decoding)
-            #expect(error?.response?.text == text)
-            #expect(error?.context.underlying is DecodingError)
-            #expect(error?.context.reason.contains("User") == true)
-        }
-    }
-
-    @Test("the caller's validators run")
-    func validators() async throws {
-        try await withServer({ _ in reply(#"{"id":1,"name":"a"}"#, status: 201) }) { _, ness in
-            let error = await ness.httpRequest(withUrl: "x").validate(statusCode: 200).dataRequest(decoding: User.self).nessError()
-            #expect(error?.kind == .validation)
-        }
+        let rig = Rig(onUnmatched: .reply(reply(text)))
+        let error = await rig.ness.httpRequest(withUrl: "x").dataRequest(decoding: User.self).nessError()
+        #expect(error?.kind == .decoding && error?.response?.text == text)
+        #expect(error?.context.underlying is DecodingError && error?.context.reason.contains("User") == true)
     }
 
     private final class Animal: Decodable, Sendable {
@@ -239,6 +228,7 @@ extension ResultTests {
         #expect(try await get("mixed").dataRequest(decoding: JSONValue.self).value.arrayValue?.count == 2)
         #expect(try await get("null").dataRequest(decoding: User?.self).value == nil)
         #expect(await get("mixed").dataRequest(decoding: [User].self).nessError()?.kind == .decoding)
+        #expect(await get("one").validate(statusCode: 201).dataRequest(decoding: User.self).nessError()?.kind == .validation)
         #expect(try await get("mixed").dataRequest().value.message.parseBody(using: Word()).hasPrefix(#"[{"ID":1"#))
     }
 

@@ -15,13 +15,6 @@ import Testing
     }
 
     @Test(
-        "validate() requires a 2xx status", arguments: [(200, true), (299, true), (300, false), (304, false), (404, false), (500, false)])
-    func success(status: Int, isAccepted: Bool) async throws {
-        let promise = rig(.status(status)).ness.httpRequest(withUrl: "x").validate().dataRequest()
-        if isAccepted { _ = try await promise.value } else { #expect(await promise.nessError()?.kind == .validation) }
-    }
-
-    @Test(
         "one of several media types is required, with wildcards and without regard to parameters and case",
         arguments: [
             ("application/json", true), ("Application/JSON; charset=utf-8", true), ("image/png", true), ("image/svg+xml", true),
@@ -93,15 +86,6 @@ import Testing
             .decodingErrors(as: APIProblem.self).lines(decoding: User.self)
         let closure = await #expect(throws: NessError.self) { for try await _ in lines {} }
         #expect(closure?.underlying is APIProblem)
-    }
-
-    @Test("a retry control decides about the rejection of a closure")
-    func retry() async throws {
-        let rig = rig(.text("a"))
-        let tally = Tally()
-        let request = rig.ness.httpRequest(withUrl: "x").validate { _ in if tally.enter() == 0 { throw TooOld(version: "1") } }
-        let result = try await request.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value
-        #expect(result.message.text == "a" && rig.mock.requests.count == 2)
     }
 
     @Test("the verdict of a manager's validator may hold an error")

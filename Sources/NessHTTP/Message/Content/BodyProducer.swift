@@ -24,16 +24,6 @@ package final class BodyProducer: Sendable {
         /// The task, if it waits for the reader.
         var waiting: UnsafeContinuation<Void, Never>?
         var onReady: (@Sendable () -> Void)?
-
-        mutating func takeReady() -> (@Sendable () -> Void)? {
-            defer { onReady = nil }
-            return onReady
-        }
-
-        mutating func takeWaiting() -> UnsafeContinuation<Void, Never>? {
-            defer { waiting = nil }
-            return waiting
-        }
     }
 
     /// The error of a sequence that gives another number of bytes than announced.
@@ -61,7 +51,7 @@ package final class BodyProducer: Sendable {
                 guard state.piece.isEmpty else { return (taken, nil) }
                 // An empty slice would keep the memory of the whole piece.
                 state.piece = Data()
-                return (taken, state.takeWaiting())
+                return (taken, state.waiting.take())
             }
             guard let end = state.end else { return (nil, nil) }
             try end.get()
@@ -103,7 +93,7 @@ package final class BodyProducer: Sendable {
             // Even after a successful end: a reader must not take the discarded bytes for the end of the body.
             state.end = .failure(CancellationError())
             defer { state.task = nil }
-            return (state.task, state.takeWaiting(), state.takeReady())
+            return (state.task, state.waiting.take(), state.onReady.take())
         }
         if let task { Self.cancel(task) }
         waiting?.resume()
@@ -177,7 +167,7 @@ package final class BodyProducer: Sendable {
                 guard state.end == nil else { return (false, nil) }
                 state.piece = piece
                 state.waiting = continuation
-                return (true, state.takeReady())
+                return (true, state.onReady.take())
             }
             if !isOpen { continuation.resume() }
             ready?()
@@ -211,7 +201,7 @@ package final class BodyProducer: Sendable {
                 state.end = end.flatMap { .failure(Self.overlap) }
             }
             state.last = Data()
-            return state.takeReady()
+            return state.onReady.take()
         }
         ready?()
     }

@@ -49,12 +49,6 @@ public struct HTTPBody: Sendable, Equatable {
     ///   - contentType: The media type.
     public init(_ data: Data, contentType: String) { self.init(data, headers: [HeaderName.contentType: contentType]) }
 
-    /// Makes a body from a string of a media type, in UTF-8.
-    /// - Parameters:
-    ///   - text: The text.
-    ///   - contentType: The media type. It is sent as written, so it names the character set where the type needs one.
-    public init(_ text: String, contentType: String) { self.init(Data(text.utf8), contentType: contentType) }
-
     /// Makes a body from a file, or from a slice of a file.
     ///
     /// The file is opened when the request is sent. The request fails with `NessError.invalidRequest` if the file is missing, cannot be

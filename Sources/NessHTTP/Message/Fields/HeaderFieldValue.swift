@@ -75,9 +75,6 @@ package struct HeaderFieldValue {
     /// True at the end of the value.
     package var isAtEnd: Bool { rest.isEmpty }
 
-    /// Checks whether the next byte is the given one.
-    package func isAt(_ byte: UInt8) -> Bool { rest.first == byte }
-
     /// Moves past the next byte if it is the one given.
     /// - Returns: True if it was.
     @discardableResult package mutating func take(_ byte: UInt8) -> Bool {

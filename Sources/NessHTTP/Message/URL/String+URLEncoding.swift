@@ -17,7 +17,8 @@ extension String {
         for index in authorityEnd..<bytes.count {
             let byte = bytes[index]
             let isEscape =
-                byte == UInt8(ascii: "%") && index + 2 < bytes.count && bytes[index + 1].isHexDigit && bytes[index + 2].isHexDigit
+                byte == UInt8(ascii: "%") && index + 2 < bytes.count && bytes[index + 1].hexDigitValue != nil
+                && bytes[index + 2].hexDigitValue != nil
             if isEscape || byte.isURLCharacter {
                 result.append(byte)
             } else {
@@ -30,8 +31,6 @@ extension String {
 }
 
 extension UInt8 {
-    fileprivate var isHexDigit: Bool { (48...57).contains(self) || (65...70).contains(self) || (97...102).contains(self) }
-
     /// True for an unreserved or reserved character (RFC 3986, sections 2.2 and 2.3), except brackets, which only an IPv6 address may
     /// contain.
     var isURLCharacter: Bool {

@@ -284,7 +284,7 @@ final class Execution: Sendable {
         if let deadline = plan.deadline { builder = builder.set(deadline: .milliseconds(deadline)) }
         if let retries = plan.retries { builder = builder.set(retry: .backoff(maxRetryCount: retries)) }
         if plan.isIdempotent { builder = builder.set(isIdempotent: true) }
-        if ["POST", "PUT"].contains(plan.method) { builder = builder.set(body: HTTPBody("operation \(id)", contentType: "text/plain")) }
+        if ["POST", "PUT"].contains(plan.method) { builder = builder.set(stringBody: "operation \(id)") }
         let sender = RequestStarter(execution: self, id: id, plan: plan)
         let handle = sender.start(builder)
         state.withLock { $0.handles[id] = handle }
