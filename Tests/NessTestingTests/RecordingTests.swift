@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
 import NessLock
-import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessTesting
 
 @Suite(.inTurn) struct RecordingTests {
     /// Records the replies of a mock, writes and reads the archive, and replays it to the same requests.
@@ -158,9 +159,7 @@ import Testing
         let first = await #expect(throws: NessError.self) { _ = try await mocked(recorder).httpRequest(withUrl: "x").dataRequest().value }
         let replay = ReplayTransport(try HTTPArchive(data: recorder.archive.encoded()))
         let again = await #expect(throws: NessError.self) { _ = try await mocked(replay).httpRequest(withUrl: "x").dataRequest().value }
-        #expect("\(first.map { "\($0)".prefix { $0 != ":" } } ?? "")" == "\(again.map { "\($0)".prefix { $0 != ":" } } ?? "")")
-        let titles = [first, again].map { "\($0.map { "\($0)" } ?? "")".components(separatedBy: ": ").dropFirst().first }
-        #expect(titles[0] == titles[1] && titles[0] != nil)
+        #expect(first != nil && first?.kind == again?.kind)
     }
 
     @Test("canceled exchanges are not recorded; times are by the clock, and the order is that of the starts")
@@ -179,7 +178,8 @@ import Testing
         let slow = ness.httpRequest(withUrl: "slow").dataRequest()
         await reached.wait()
         _ = try await ness.httpRequest(withUrl: "quick").dataRequest().value
-        let dropped = ness.httpRequest(withUrl: "slow?2").dropped()
+        let dropped = ness.httpRequest(withUrl: "slow?2").dataRequest()
+        dropped.drop()
         _ = try? await dropped.value
         goOn.open()
         _ = try await slow.value
@@ -250,16 +250,7 @@ import Testing
         let blocked = await #expect(throws: NessError.self) {
             _ = try await ness.httpRequest(withUrl: "https://ads.test/").dataRequest().value
         }
-        #expect(isCase(blocked) { if case .connectionLost = $0 { true } else { false } })
-    }
-}
-
-extension RequestBuilder {
-    /// Sends the request, and drops it at once.
-    fileprivate func dropped() -> DataPromise {
-        let promise = dataRequest()
-        promise.drop()
-        return promise
+        #expect(blocked?.kind == .connectionLost)
     }
 }
 

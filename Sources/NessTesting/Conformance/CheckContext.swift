@@ -11,7 +11,6 @@ final class CheckContext: Sendable {
         var exchanges: [CheckedExchange] = []
         var holds: [ReceiveHold] = []
         var problems: [String] = []
-        var waiter: CheckedContinuation<Void, Never>?
         var hasEnded = false
     }
 
@@ -23,6 +22,7 @@ final class CheckContext: Sendable {
     private let make: @Sendable () async throws -> (any Transport)?
     private let authority: TestAuthority?
     private let state = Lock(State())
+    private let changed = ChangeSignal()
 
     init(_ make: @escaping @Sendable () async throws -> (any Transport)?, authority: TestAuthority?) {
         self.make = make
@@ -58,24 +58,14 @@ final class CheckContext: Sendable {
             finish()
         }
         alarm.activate()
-        await withCheckedContinuation { continuation in
-            let isLate = state.withLock { state in
-                if !state.hasEnded { state.waiter = continuation }
-                return state.hasEnded
-            }
-            if isLate { continuation.resume() }
-        }
+        await changed.wait(heedingCancellation: false) { state.withLock { $0.hasEnded } }
         alarm.cancel()
         return state.withLock { $0.problems }
     }
 
     private func finish() {
-        let waiter = state.withLock { state in
-            state.hasEnded = true
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume()
+        state.withLock { $0.hasEnded = true }
+        changed.notify()
     }
 
     /// The state of the exchanges, for the watchdog's problem.
@@ -118,23 +108,22 @@ final class CheckContext: Sendable {
 
     /// Starts a server that responds to requests. It is stopped after the check.
     func serve(isSecure: Bool = false, _ handler: @escaping TestServer.Handler) async throws -> TestServer {
-        let server = try await TestServer.start(certificate: isSecure ? certificate() : nil, handler)
-        state.withLock { $0.servers.append(server) }
-        return server
+        try await serve(isSecure ? certificate() : nil, handler)
+    }
+
+    /// Starts a server with a certificate. It is stopped after the check.
+    func serve(_ certificate: TestCertificate?, _ handler: @escaping TestServer.Handler) async throws -> TestServer {
+        kept(try await TestServer.start(certificate: certificate, handler))
     }
 
     /// Starts a server that runs a script on each connection. It is stopped after the check.
     func serve(
         isSecure: Bool = false, script: @escaping @Sendable (ConnectionInfo) -> [ConnectionStep]
     ) async throws -> TestServer {
-        let server = try await TestServer.start(certificate: isSecure ? certificate() : nil, script: script)
-        state.withLock { $0.servers.append(server) }
-        return server
+        kept(try await TestServer.start(certificate: isSecure ? certificate() : nil, script: script))
     }
 
-    /// Starts a server with a certificate. It is stopped after the check.
-    func serve(_ certificate: TestCertificate, _ handler: @escaping TestServer.Handler) async throws -> TestServer {
-        let server = try await TestServer.start(certificate: certificate, handler)
+    private func kept(_ server: TestServer) -> TestServer {
         state.withLock { $0.servers.append(server) }
         return server
     }

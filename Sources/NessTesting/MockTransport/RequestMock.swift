@@ -47,6 +47,6 @@ private struct RequestMock: ControlledTransport {
         try Task.checkCancellation()
         let request = try await MockTransport.collected(request)
         let received = ReceivedRequest(mocked: request, number: control?.attempt ?? 1)
-        try await MockExchange(request, clock: clock, receive: receive).run { try await reply(received) }
+        try await MockExchange(request: request, clock: clock, receive: receive).run { try await reply(received) }
     }
 }
