@@ -60,7 +60,7 @@ import Testing
         await clock.waitForSleepers(1)
         task.cancel()
         await #expect(throws: CancellationError.self) { _ = try await task.value }
-        let promise = mocked(mock).httpRequest(withUrl: "x").dataRequest()
+        let promise = mocked(mock).get("x").dataRequest()
         await clock.waitForSleepers(1)
         promise.drop()
         let error = await #expect(throws: NessError.self) { _ = try await promise.value }

@@ -99,7 +99,7 @@ import Testing
         mock.on(.post, "https://other.test/x?token=hidden") { _ in .text("other") }
         let ness = mocked(mock)
         let error = await #expect(throws: UnmatchedRequest.self) {
-            _ = try await ness.httpRequest(.delete, withUrl: "https://me:hidden@mock.test/users?q=1&token=hidden").dataRequest().value
+            _ = try await ness.delete("https://me:hidden@mock.test/users?q=1&token=hidden").dataRequest().value
         }
         let description = try #require(error?.description)
         #expect(description.contains("DELETE https://<redacted>@mock.test/users?q=1&token=<redacted>"))
@@ -114,7 +114,7 @@ import Testing
         #expect(!dumped.contains("hidden"))
         #expect(mock.unmatchedRequests.map(\.request.method) == [.delete])
         #expect(mock.requests.map(\.method) == [.delete])
-        _ = try await ness.httpRequest(withUrl: "users/1").dataRequest().value
+        _ = try await ness.get("users/1").dataRequest().value
         #expect(mock.unmatchedRequests.count == 1 && mock.requests.count == 2)
     }
 
@@ -129,8 +129,8 @@ import Testing
         let mock = MockTransport(onUnmatched: .reply(.status(404)))
         mock.on(.get, "/x") { _ in .text("x") }
         let ness = mocked(mock)
-        #expect(try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text == "x")
-        #expect(try await ness.httpRequest(withUrl: "y").dataRequest().value.message.statusCode == 404)
+        #expect(try await ness.get("x").response().text == "x")
+        #expect(try await ness.get("y").response().statusCode == 404)
         #expect(mock.unmatchedRequests.map(\.request.url.path) == ["/y"])
     }
 

@@ -77,8 +77,7 @@ final class CheckContext: Sendable {
     /// Ends everything that the check has started, and waits for it.
     private func cleanUp() async {
         let (exchanges, transports, servers) = state.withLock { ($0.exchanges, $0.transports, $0.servers) }
-        releaseAll()
-        for exchange in exchanges { exchange.cancel() }
+        stopExchanges()
         for exchange in exchanges { _ = await exchange.end() }
         for transport in transports { await transport.shutdown() }
         for server in servers { await server.stop() }
@@ -86,13 +85,16 @@ final class CheckContext: Sendable {
 
     /// Ends everything that the check has started, as far as possible, without waiting for it.
     private func abandon() {
-        let (exchanges, servers) = state.withLock { ($0.exchanges, $0.servers) }
-        releaseAll()
-        for exchange in exchanges { exchange.cancel() }
+        let servers = state.withLock { $0.servers }
+        stopExchanges()
         Task { for server in servers { await server.stop() } }
     }
 
-    private func releaseAll() { for hold in state.withLock({ $0.holds }) { hold.release() } }
+    private func stopExchanges() {
+        let (holds, exchanges) = state.withLock { ($0.holds, $0.exchanges) }
+        for hold in holds { hold.release() }
+        for exchange in exchanges { exchange.cancel() }
+    }
 
     // MARK: transports, servers, exchanges
 

@@ -91,7 +91,7 @@ extension HTTPArchive.Request: Codable {
         // Some programs write a form's fields instead of its text.
         let fields = post.params.flatMap { $0.isEmpty || !isForm ? nil : $0 }
         let form = fields?.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value ?? ""))" }.joined(separator: "&")
-        body = HTTPArchive.Content(text: post.text ?? form, mimeType: post.mimeType ?? "", isBase64: post.encoding == "base64")
+        body = HTTPArchive.Content(mimeType: post.mimeType ?? "", text: post.text ?? form, isBase64: post.encoding == "base64")
     }
 
     /// Writes a request.
@@ -134,7 +134,7 @@ extension HTTPArchive.Response: Codable {
         error = try? container.decodeIfPresent(String.self, forKey: .error)
         let content = try container.decodeIfPresent(Content.self, forKey: .content)
         let isBase64 = content?.encoding?.lowercased() == "base64"
-        body = HTTPArchive.Content(text: content?.text, mimeType: content?.mimeType ?? "", isBase64: isBase64)
+        body = HTTPArchive.Content(mimeType: content?.mimeType ?? "", text: content?.text, isBase64: isBase64)
     }
 
     /// Writes a response.

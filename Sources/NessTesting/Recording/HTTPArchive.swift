@@ -6,9 +6,9 @@ import Foundation
 public struct HTTPArchive: Sendable, Equatable {
     /// The exchanges, in the order in which they started.
     public var entries: [Entry]
+}
 
-    init(entries: [Entry]) { self.entries = entries }
-
+extension HTTPArchive {
     /// Reads an archive.
     /// - Parameter data: The JSON of a HAR file, with or without a byte order mark.
     /// - Throws: `DecodingError` if the data is not a HAR file, or is longer than 512 MiB.
@@ -66,23 +66,15 @@ extension HTTPArchive {
     /// One exchange.
     public struct Entry: Sendable, Equatable {
         /// The start of the exchange, in ISO 8601.
-        public var startedDateTime: String
+        public var startedDateTime = ""
         /// The duration of the exchange, in milliseconds.
-        public var time: Double
+        public var time = 0.0
         /// The request.
         public var request: Request
         /// The response, or the error in its place.
         public var response: Response
         /// The durations of the exchange's phases.
-        public var timings: Timings
-
-        init(startedDateTime: String = "", request: Request, response: Response, timings: Timings = Timings()) {
-            self.startedDateTime = startedDateTime
-            time = timings.send + timings.wait + timings.receive
-            self.request = request
-            self.response = response
-            self.timings = timings
-        }
+        public var timings = Timings()
     }
 
     /// A name and a value: of a header field, a parameter or a cookie.
@@ -124,18 +116,7 @@ extension HTTPArchive {
         /// The text; `nil` if the body was not recorded.
         public var text: String?
         /// True if the text is Base64.
-        public var isBase64: Bool
-
-        init(_ data: Data, mimeType: String = "") {
-            self.mimeType = mimeType
-            let plain = String(data: data, encoding: .utf8)
-            isBase64 = plain == nil
-            text = plain ?? data.base64EncodedString()
-        }
-
-        init(text: String?, mimeType: String, isBase64: Bool = false) {
-            (self.mimeType, self.text, self.isBase64) = (mimeType, text, isBase64)
-        }
+        public var isBase64 = false
 
         /// The bytes; `nil` if the body was not recorded, or is marked as Base64 but is not.
         public var data: Data? {
@@ -152,6 +133,13 @@ extension HTTPArchive {
         public var wait = 0.0
         /// The time until the body was complete.
         public var receive = 0.0
+    }
+}
+
+extension HTTPArchive.Content {
+    init(_ data: Data, mimeType: String = "") {
+        let plain = String(data: data, encoding: .utf8)
+        self.init(mimeType: mimeType, text: plain ?? data.base64EncodedString(), isBase64: plain == nil)
     }
 }
 

@@ -72,7 +72,7 @@ public final class ReplayTransport: Transport {
             let known = archive.entries.enumerated().map { index, entry in
                 "\(entry.request.method) \(redactor.redacted(urlText: entry.request.url))\(used.contains(index) ? " (used up)" : "")"
             }
-            throw UnmatchedRequest(request: request, routes: known)
+            throw UnmatchedRequest(request: request, routes: known, nearest: [], others: known)
         }
         return archive.entries[chosen].response
     }

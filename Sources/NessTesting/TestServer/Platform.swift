@@ -91,6 +91,4 @@ enum Platform {
     /// Sends bytes without blocking.
     /// - Returns: The number of bytes, or -1.
     static func transmit(_ base: UnsafeRawPointer, _ count: Int, to descriptor: Int32) -> Int { send(descriptor, base, count, sendFlags) }
-
-    static func text(of code: Int32) -> String { String(cString: strerror(code)) }
 }

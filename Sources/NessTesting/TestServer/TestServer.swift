@@ -146,5 +146,5 @@ public struct TestServerError: Error, Sendable, Hashable, CustomStringConvertibl
     public let code: Int32
 
     /// The call and the system's text for the code.
-    public var description: String { "\(operation) failed: \(Platform.text(of: code)) (errno \(code))" }
+    public var description: String { "\(operation) failed: \(String(cString: strerror(code))) (errno \(code))" }
 }

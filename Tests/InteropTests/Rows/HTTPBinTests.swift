@@ -71,17 +71,6 @@ extension Interop {
             #expect(try await none.decoded(as: JSONValue.self)["cookies"] == [:])
         }
 
-        @Test("every status is a result, for every method", arguments: Wire.allCases)
-        func statuses(wire: Wire) async throws {
-            let ness = try wire.ness { $0.redirects = .stop }
-            for status in [200, 201, 202, 204, 205, 300, 304, 400, 401, 402, 403, 404, 406, 407, 410, 418, 422, 429, 500, 501, 503] {
-                for method in [HTTPMethod.get, .post, .put, .patch, .delete] {
-                    let response = try await ness.httpRequest(method, withUrl: try await Self.at("/status/\(status)")).response()
-                    #expect(response.statusCode == status, "\(method)")
-                }
-            }
-        }
-
         @Test("chains of redirects are followed, relative and absolute ones, up to the limit", arguments: Wire.allCases)
         func redirects(wire: Wire) async throws {
             let ness = try wire.ness()
@@ -109,16 +98,6 @@ extension Interop {
             #expect(form["form"] == ["a b": "ä&=+", "list": "1"])
             let query = ness.httpRequest(withUrl: try await Self.at("/get")).set(urlParameters: ["q": "ä b+☃", "r": "1&2=3"])
             #expect(try await query.decoded(as: JSONValue.self)["args"] == ["q": "ä b+☃", "r": "1&2=3"])
-        }
-
-        @Test("a delay beyond the timeout is a typed error, and one within it is not", arguments: Wire.allCases)
-        func delays(wire: Wire) async throws {
-            let ness = try wire.ness()
-            let late = ness.httpRequest(withUrl: try await Self.at("/delay/3"))
-            #expect(await late.set(timeout: .milliseconds(200)).dataRequest().nessError()?.kind == .timedOut)
-            #expect(await late.set(deadline: .milliseconds(200)).dataRequest().nessError()?.kind == .timedOut)
-            let drip = ness.httpRequest(withUrl: try await Self.at("/drip?duration=1&numbytes=5&delay=0"))
-            #expect(try await drip.set(timeout: .seconds(5)).data().count == 5)
         }
 
         @Test("lines and text of other character sets arrive", arguments: Wire.allCases)

@@ -32,16 +32,6 @@ extension Interop {
                 for method in [HTTPMethod.get, .post] { try await Interop.expectRejected(ness, method, address, status: status) }
             }
         }
-
-        @Test("an invalid certificate is a typed error, and a valid one is accepted")
-        func certificates() async throws {
-            let server = try await Servers.get(Nginx.self), ness = try Wire.urlSession.ness()
-            #expect(try await ness.httpRequest(withUrl: server.securely(at: "/origin/digest")).response().statusCode == 200)
-            for (entrance, expected) in [(Nginx.Entrance.expired, TLSFailure.expired), (.wrongHost, .wrongHost), (.untrusted, .untrusted)] {
-                let error = await ness.httpRequest(withUrl: server.at("/x", entrance)).dataRequest().nessError()
-                #expect(error?.tlsFailure == expected, "\(String(describing: error))")
-            }
-        }
     }
 }
 #endif

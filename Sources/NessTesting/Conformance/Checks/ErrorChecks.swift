@@ -7,15 +7,16 @@ extension TransportError {
 }
 
 extension TransportConformance {
-    /// Sends a GET and a POST to a URL, and checks the errors.
+    /// Sends a GET and a POST to a URL, and checks the errors and the next exchange.
     private static func expect(_ url: String, failsWith kinds: [TransportError.Kind], in context: CheckContext) async throws {
         for (method, body) in methods {
             let request = HTTPRequest(method, url: try context.url(url), body: body)
             context.expect("\(method)", await context.run(request), failsWith: kinds)
         }
+        try await context.expectWorking()
     }
 
-    /// Sends a GET and a POST to servers that read the request and end in other ways, and expects that no error claims the opposite.
+    /// Sends a GET and a POST to servers that read the request and then end it in some way. No error may claim that they did not see it.
     static func expectSeen(_ ends: [[ConnectionStep]], isSecure: Bool = false, in context: CheckContext) async throws {
         for (number, end) in ends.enumerated() {
             for (method, body) in methods {
@@ -45,16 +46,13 @@ extension TransportConformance {
 
     /// The kinds of errors. `Misbehavior.all` has more.
     static let errorChecks: [Check] = [
-        Group.errors.check("refused", "A port that refuses the connection fails with `cannotConnect`.") { context in
-            // Nothing listens on port 1.
-            try await expect("http://127.0.0.1:1/", failsWith: [.cannotConnect], in: context)
-            try await context.expectWorking()
+        // Nothing listens on port 1.
+        Group.errors.check("refused", "A port that refuses the connection fails with `cannotConnect`.") {
+            try await expect("http://127.0.0.1:1/", failsWith: [.cannotConnect], in: $0)
         },
+        // RFC 6761, 6.4: this name never exists.
         Group.errors.check("no-such-host", "A host name that does not exist fails with `cannotConnect`, or `offline` without a network.") {
-            context in
-            // RFC 6761, 6.4: this name never exists.
-            try await expect("http://ness.invalid/", failsWith: [.cannotConnect, .offline], in: context)
-            try await context.expectWorking()
+            try await expect("http://ness.invalid/", failsWith: [.cannotConnect, .offline], in: $0)
         },
         Group.errors.check("seen", "After the server has read the request, no error claims that it has not.") { context in
             let ends: [[ConnectionStep]] = [
@@ -81,7 +79,6 @@ extension TransportConformance {
             context in
             let server = try await context.serve(script: { _ in [.receive(bytes: 1), .send("220 mail.example.com ESMTP\r\n"), .stall] })
             try await expect("https://127.0.0.1:\(server.port)/", failsWith: [.tls], in: context)
-            try await context.expectWorking()
         },
         Group.errors.check(
             "tls-ended-in-handshake", "A connection that ends in the TLS handshake is an error, which says that nothing was sent."
@@ -90,7 +87,6 @@ extension TransportConformance {
                 let server = try await context.serve(script: { _ in [.receive(bytes: 1), end] })
                 try await expect("https://127.0.0.1:\(server.port)/", failsWith: [.connectionLost, .cannotConnect, .tls], in: context)
             }
-            try await context.expectWorking()
         },
     ]
 }
