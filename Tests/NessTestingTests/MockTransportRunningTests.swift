@@ -7,24 +7,6 @@ import Testing
 
 /// Tests running exchanges of a mock: delays, cancellation, threads.
 @Suite(.inTurn) struct MockTransportRunningTests {
-    @Test("a delayed reply waits on the mock's clock")
-    func delay() async throws {
-        let clock = ManualClock()
-        let mock = MockTransport(clock: clock)
-        mock.on(.get, "/x", replies: [.text("late").delayed(by: .seconds(60)), .failure(.connectionLost).delayed(by: .seconds(5))])
-        let answer = Task { try await mock.answer("https://a/x") }
-        await clock.waitForSleepers(1)
-        clock.advance(by: .seconds(59))
-        #expect(clock.sleeperCount == 1)
-        clock.advance(by: .seconds(1))
-        #expect(try await answer.value == "late")
-        let failure = Task { try await mock.answer("https://a/x") }
-        await clock.waitForSleepers(1)
-        clock.advance(by: .seconds(5))
-        await #expect(throws: TransportError.self) { _ = try await failure.value }
-        #expect(clock.sleeps == [.seconds(60), .seconds(5)])
-    }
-
     @Test("a canceled exchange ends immediately, even if its handler ignores the cancellation")
     func cancelled() async throws {
         let mock = MockTransport()

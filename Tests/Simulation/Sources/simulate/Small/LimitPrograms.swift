@@ -114,14 +114,6 @@ enum LimitPrograms {
             stage.expect(stage.requests.count <= 2, "it was sent \(stage.requests.count) times")
             await stage.expectIdle(ness, "https://a.test/probe")
         },
-        SmallProgram("cancel-the-waiting-task", "canceling the task that waits for a value drops the request") { stage in
-            let ness = stage.manager { $0.maximumConnectionsPerHost = 1 }
-            let tasks = five.map { url in Task { await stage.outcome(of: ness.httpRequest(withUrl: url).dataRequest()) } }
-            try await stage.moment()
-            for task in tasks where Bool.random() { task.cancel() }
-            for task in tasks { stage.expect([await task.value], in: ["ok", "dropped"]) }
-            await stage.expectIdle(ness, "https://a.test/probe")
-        },
         SmallProgram("post-lost", "a POST that may have reached the server is not sent again") { stage in
             let ness = stage.manager(serve: { connection in
                 try await connection.wait(.milliseconds(1))

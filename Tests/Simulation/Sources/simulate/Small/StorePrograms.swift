@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 
-/// Small programs about managers that share a cache or a cookie jar.
+/// Small programs about managers that share a cache.
 enum StorePrograms {
     /// Serves a version of a resource that a write increases, with a lifetime.
     private static func serve(_ connection: Connection, _ version: borrowing Lock<Int>) async throws {
@@ -71,21 +71,6 @@ enum StorePrograms {
             let read = try await managers[1].httpRequest(withUrl: Stage.url).text()
             stage.expect(read == "1 nobody", "\(read) was read after the reset")
             try? FileManager.default.removeItem(at: folder)
-        },
-        SmallProgram("cookies-of-a-shared-jar", "after a login of one manager, the requests of the other carry its cookie") { stage in
-            let jar = CookieJar()
-            let managers = (0..<2).map { _ in
-                stage.manager(serve: { connection in
-                    if connection.request.url.path == "/x" { return try await connection.respond(200, ["Set-Cookie": "session=1; Path=/"]) }
-                    try await connection.respond(connection.request.headers["Cookie"] == nil ? 403 : 200, [:], "ok")
-                }) { $0.cookies = jar }
-            }
-            try await stage.together(
-                { _ = try await stage.crowd(managers[1], ["https://a.test/y", "https://a.test/z"]) },
-                {
-                    _ = await stage.outcome(of: managers[0].httpRequest(withUrl: Stage.url).dataRequest())
-                    stage.expect([await stage.outcome(of: managers[1].httpRequest(withUrl: "https://a.test/v").dataRequest())], in: ["ok"])
-                })
         },
         SmallProgram(
             "part-unasked", "a 206 that the request did not ask for is no success of a typed result or a download, and is not stored"
