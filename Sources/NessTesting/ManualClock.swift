@@ -30,15 +30,13 @@ public final class ManualClock: Clock, Sendable {
 
     private struct Sleeper: Sendable {
         let deadline: Instant
-        let continuation: UnsafeContinuation<Void, any Error>
+        let waiter: Waiter
     }
 
     private struct State: Sendable {
         var now = Instant(offset: .zero)
         var nextID = 0
         var sleepers: [Int: Sleeper] = [:]
-        /// The waits that were canceled before they started.
-        var cancelled: Set<Int> = []
         var sleeps: [Duration] = []
     }
 
@@ -100,46 +98,28 @@ public final class ManualClock: Clock, Sendable {
             state.now = now
             let due = state.sleepers.filter { $0.value.deadline <= now }
             for id in due.keys { state.sleepers[id] = nil }
-            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value.continuation)
+            return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }.map(\.value.waiter)
         }
-        for continuation in woken { continuation.resume() }
+        for waiter in woken { waiter.resume() }
         changed.notify()
     }
 
     private func wait(until deadline: Instant) async throws {
-        let id = state.withLock { state in
+        let waiter: Waiter? = state.withLock { state in
+            if deadline <= state.now { return nil }
             state.nextID += 1
-            return state.nextID
+            let waiter = Waiter { [self, id = state.nextID] in leave(id) }
+            state.sleepers[state.nextID] = Sleeper(deadline: deadline, waiter: waiter)
+            return waiter
         }
-        try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-                begin(id, Sleeper(deadline: deadline, continuation: continuation))
-            }
-        } onCancel: {
-            let sleeper = state.withLock { state in
-                if let sleeper = state.sleepers.removeValue(forKey: id) { return Optional(sleeper) }
-                state.cancelled.insert(id)
-                return nil
-            }
-            sleeper?.continuation.resume(throwing: CancellationError())
-            changed.notify()
-        }
-        state.withLock { _ = $0.cancelled.remove(id) }
+        guard let waiter else { return try Task.checkCancellation() }
+        changed.notify()
+        try await waiter.wait()
     }
 
-    private func begin(_ id: Int, _ sleeper: Sleeper) {
-        enum Outcome: Sendable { case sleeping, cancelled, over }
-        let outcome: Outcome = state.withLock { state in
-            if state.cancelled.remove(id) != nil { return .cancelled }
-            if sleeper.deadline <= state.now { return .over }
-            state.sleepers[id] = sleeper
-            return .sleeping
-        }
-        switch outcome {
-        case .sleeping: changed.notify()
-        case .cancelled: sleeper.continuation.resume(throwing: CancellationError())
-        case .over: sleeper.continuation.resume()
-        }
+    private func leave(_ id: Int) {
+        state.withLock { _ = $0.sleepers.removeValue(forKey: id) }
+        changed.notify()
     }
 }
 

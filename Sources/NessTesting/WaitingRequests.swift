@@ -24,17 +24,8 @@ public enum WaitingPlace: Sendable, Hashable, CaseIterable {
 
 /// The error of `Ness.waitForRequests(_:at:within:clock:)` when its time is over.
 public struct WaitTimeout: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
-    /// The number of requests that the test waited for.
-    public let expectedCount: Int
-    /// The number of requests that waited at last.
-    public let count: Int
-    /// The place.
-    public let place: WaitingPlace
-    /// The longest time.
-    public let limit: Duration
-
-    /// The numbers, the place and the time.
-    public var description: String { "after \(limit), \(count) of \(expectedCount) requests wait at \(place)" }
+    /// The number of requests that waited at last, the number that the test waited for, the place and the time.
+    public let description: String
     /// The description.
     public var errorDescription: String? { description }
 }
@@ -45,7 +36,7 @@ extension Ness {
     /// A request that has just been admitted counts until its task continues, and one that has just been dropped until its task has
     /// noticed. Callers who share one exchange count once, except at `.refresh`, which is above the sharing.
     /// - Parameter place: The place.
-    public func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place.line) }
+    package func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place.line) }
 
     /// Suspends until at least `count` of this manager's requests wait at a place. The number is checked at each change, never on a timer.
     ///
@@ -87,6 +78,6 @@ extension Ness {
         }
         if isMet { return }
         try Task.checkCancellation()
-        throw WaitTimeout(expectedCount: count, count: waitingRequestCount(at: place), place: place, limit: limit)
+        throw WaitTimeout(description: "after \(limit), \(waitingRequestCount(at: place)) of \(count) requests wait at \(place)")
     }
 }

@@ -25,9 +25,7 @@ enum Download {
         await shows.value
         line.end()
         // The program is about to end, with its own message.
-        let (exits, resolver) = Promise<Void>.pending()
-        if wasInterrupted.withLock({ $0 }) { try await exits.value }
-        resolver.resolve(())
+        if wasInterrupted.withLock({ $0 }) { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
         let saved = try result.get()
         print("saved \(saved.dataLocalURL.path)")
     }

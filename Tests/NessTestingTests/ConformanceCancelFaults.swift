@@ -22,11 +22,14 @@ extension ConformanceFault {
         ) { error, _ in
             error is CancellationError ? TransportError.timedOut : error
         },
-        .endless("heeds no cancellation", fails: ["cancel.before-head", "cancel.in-body", "cancel.in-upload", "cancel.in-handshake"]) {
-            try await sendDetached($0, $1, $2).value
-        },
-        .endless("leaves the connection open", fails: ["cancel.before-head", "cancel.in-head", "cancel.in-flood", "cancel.in-body"]) {
-            wire, request, receive in
+        ConformanceFault(
+            "heeds no cancellation", fails: ["cancel.before-head", "cancel.in-body", "cancel.in-upload", "cancel.in-handshake"],
+            isEndless: true
+        ) { try await sendDetached($0, $1, $2).value },
+        ConformanceFault(
+            "leaves the connection open", fails: ["cancel.before-head", "cancel.in-head", "cancel.in-flood", "cancel.in-body"],
+            isEndless: true
+        ) { wire, request, receive in
             let ended = Lock<Result<Void, any Error>?>(nil), changed = ChangeSignal()
             let task = sendDetached(wire, request, receive)
             Task {

@@ -14,37 +14,25 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
     /// The same checks, which are run.
     let checks: [TransportConformance.Check]
     /// The longest time for a check. Short for a fault that never ends.
-    var watchdog = Duration.seconds(240)
+    let watchdog: Duration
     /// Makes a transport.
     let make: @Sendable () -> any Transport
 
     var description: String { name }
 
     /// A fault that a transport of its own has.
-    init(_ name: String, fails: [TransportConformance.ID], make: @escaping @Sendable () -> any Transport) {
+    /// - Parameter isEndless: True if the fault never ends, so that the watchdog notices it.
+    init(_ name: String, fails: [TransportConformance.ID], isEndless: Bool = false, make: @escaping @Sendable () -> any Transport) {
         self.name = name
         self.fails = Set(fails)
-        checks = fails.compactMap { TransportConformance.check($0) }
+        checks = TransportConformance.checks.filter { fails.contains($0.id) }
+        watchdog = isEndless ? .milliseconds(300) : .seconds(240)
         self.make = make
     }
 
-    /// A fault that never ends: the watchdog notices it.
-    static func endless(
-        _ name: String, fails: [TransportConformance.ID], make: @escaping @Sendable () -> any Transport
-    ) -> ConformanceFault {
-        var fault = ConformanceFault(name, fails: fails, make: make)
-        fault.watchdog = .milliseconds(300)
-        return fault
-    }
-
-    /// A fault of `send` that never ends.
-    static func endless(_ name: String, fails: [TransportConformance.ID], send: @escaping Send) -> ConformanceFault {
-        .endless(name, fails: fails) { Faulty(send: send) }
-    }
-
     /// A fault of `send`, over a transport that is right.
-    init(_ name: String, fails: [TransportConformance.ID], send: @escaping Send) {
-        self.init(name, fails: fails) { Faulty(send: send) }
+    init(_ name: String, fails: [TransportConformance.ID], isEndless: Bool = false, send: @escaping Send) {
+        self.init(name, fails: fails, isEndless: isEndless) { Faulty(send: send) }
     }
 
     /// A fault in the request that is sent.
@@ -79,20 +67,6 @@ struct ConformanceFault: Sendable, CustomStringConvertible {
             guard case .head(var statusCode, var headers) = event else { return [event] }
             try change(&statusCode, &headers)
             return [.head(statusCode: statusCode, headers: headers)]
-        }
-    }
-
-    /// A fault in the events after the head.
-    static func afterHead(
-        _ name: String, fails: [TransportConformance.ID],
-        change: @escaping @Sendable (HTTPHeaders, TransportEvent) -> [TransportEvent]
-    ) -> ConformanceFault {
-        ConformanceFault(name, fails: fails) { wire, request, receive in
-            let head = Lock<HTTPHeaders>([:])
-            try await wire.send(request) { event in
-                if case .head(_, let headers) = event { head.withLock { $0 = headers } }
-                for event in change(head.withLock { $0 }, event) { try await receive(event) }
-            }
         }
     }
 

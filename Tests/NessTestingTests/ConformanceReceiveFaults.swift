@@ -24,7 +24,8 @@ extension ConformanceFault {
                 }
             } catch is Enough {}
         },
-        .endless("returns when it is cancelled", fails: ["contract.returns-at-the-end"]) { wire, request, receive in
+        ConformanceFault("returns when it is cancelled", fails: ["contract.returns-at-the-end"], isEndless: true) {
+            wire, request, receive in
             try await wire.send(request, receive: receive)
             await TestGate().wait()
         },
@@ -41,60 +42,50 @@ extension ConformanceFault {
             }
             if let data = held.withLock({ $0 }) { try await receive(.body(data)) }
         },
-        overlapping, unbounded,
+        // Calls `receive` for the second piece while it takes the first.
+        .ofFirst("calls `receive` twice at once", fails: ["receive.one-at-a-time"]) { wire, request, receive, hasHappened in
+            let first = Lock<Task<Void, any Error>?>(nil)
+            try await wire.send(request) { event in
+                guard case .body = event else { return try await receive(event) }
+                if first.withLock({ $0 == nil }) {
+                    first.withLock { $0 = Task { try await receive(event) } }
+                } else {
+                    try await receive(event)
+                    hasHappened.open()
+                }
+            }
+            try await first.withLock { $0 }?.value
+        },
+        // Reads as fast as it can, and keeps the pieces in memory.
+        .ofFirst("has no back pressure", fails: ["receive.back-pressure"]) { wire, request, receive, hasHappened in
+            let (events, queue) = AsyncStream<TransportEvent>.makeStream()
+            async let sent: Void = {
+                defer {
+                    hasHappened.open()
+                    queue.finish()
+                }
+                try await wire.send(request) { queue.yield($0) }
+            }()
+            for await event in events { try await receive(event) }
+            try await sent
+        },
     ]
 
-    /// Calls `receive` for the second piece while it takes the first. Other transports start when that has happened.
-    private static var overlapping: ConformanceFault {
-        let isFirst = Lock(true), hasOverlapped = TestGate()
-        return ConformanceFault("calls `receive` twice at once", fails: ["receive.one-at-a-time"]) {
-            let isUnderTest = isFirst.withLock { isFirst in
-                defer { isFirst = false }
-                return isFirst
+    /// A fault of the first transport of a check. The others start when it has happened.
+    private static func ofFirst(
+        _ name: String, fails: [TransportConformance.ID],
+        send: @escaping @Sendable (any Transport, HTTPRequest, @escaping Receive, _ hasHappened: TestGate) async throws -> Void
+    ) -> ConformanceFault {
+        let count = Lock(0), hasHappened = TestGate()
+        return ConformanceFault(name, fails: fails) {
+            let number = count.withLock { count in
+                count += 1
+                return count
             }
             return Faulty { wire, request, receive in
-                guard isUnderTest else {
-                    await hasOverlapped.wait()
-                    return try await wire.send(request, receive: receive)
-                }
-                let first = Lock<Task<Void, any Error>?>(nil)
-                try await wire.send(request) { event in
-                    guard case .body = event else { return try await receive(event) }
-                    if first.withLock({ $0 == nil }) {
-                        first.withLock { $0 = Task { try await receive(event) } }
-                    } else {
-                        try await receive(event)
-                        hasOverlapped.open()
-                    }
-                }
-                try await first.withLock { $0 }?.value
-            }
-        }
-    }
-
-    /// Reads as fast as it can, and keeps the pieces in memory. Other transports start when it has the whole body.
-    private static var unbounded: ConformanceFault {
-        let isFirst = Lock(true), hasAll = TestGate()
-        return ConformanceFault("has no back pressure", fails: ["receive.back-pressure"]) {
-            let isUnderTest = isFirst.withLock { isFirst in
-                defer { isFirst = false }
-                return isFirst
-            }
-            return Faulty { wire, request, receive in
-                guard isUnderTest else {
-                    await hasAll.wait()
-                    return try await wire.send(request, receive: receive)
-                }
-                let (events, queue) = AsyncStream<TransportEvent>.makeStream()
-                async let sent: Void = {
-                    defer {
-                        hasAll.open()
-                        queue.finish()
-                    }
-                    try await wire.send(request) { queue.yield($0) }
-                }()
-                for await event in events { try await receive(event) }
-                try await sent
+                if number == 1 { return try await send(wire, request, receive, hasHappened) }
+                await hasHappened.wait()
+                try await wire.send(request, receive: receive)
             }
         }
     }
@@ -111,15 +102,15 @@ extension ConformanceFault {
             }
             await wire.shutdown()
         },
-        .endless(
+        ConformanceFault(
             "cannot be shut down",
-            fails: ["shutdown.connections", "shutdown.in-flight", "shutdown.later", "shutdown.twice", "shutdown.unused"]
+            fails: ["shutdown.connections", "shutdown.in-flight", "shutdown.later", "shutdown.twice", "shutdown.unused"], isEndless: true
         ) {
             var transport = Faulty { try await $0.send($1, receive: $2) }
             transport.onShutdown = { _ in }
             return transport
         },
-        .endless("sends one request at a time", fails: ["load.at-once"]) {
+        ConformanceFault("sends one request at a time", fails: ["load.at-once"], isEndless: true) {
             let isBusy = Lock(false), changed = ChangeSignal()
             return Faulty { wire, request, receive in
                 await changed.wait {

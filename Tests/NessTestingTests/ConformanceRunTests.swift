@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    private static func check(_ id: Suite.ID) throws -> Suite.Check { try #require(Suite.check(id)) }
+    private static func check(_ id: Suite.ID) throws -> Suite.Check { try #require(Suite.checks.first { $0.id == id }) }
 
     @Test("identifiers are unique, in kebab case, and begin with their group; a title is a sentence") func identifiers() {
         let checks = Suite.checks

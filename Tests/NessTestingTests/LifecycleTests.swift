@@ -5,30 +5,6 @@ import TestSupport
 import Testing
 
 @Suite(.inTurn) struct LifecycleTests {
-    @Test("the server responds on a hundred concurrent connections") func aHundredConnectionsAtOnce() async throws {
-        let gate = TestGate()
-        let server = try await TestServer.start { request in
-            await gate.wait()
-            return .text(request.path)
-        }
-        let clients = try await offPool {
-            try (0..<100).map { index in
-                let client = try RawClient(port: server.port)
-                client.send("GET /\(index) HTTP/1.1\r\nHost: x\r\n\r\n")
-                return client
-            }
-        }
-        #expect(await server.waitUntil { $0.requestCount == 100 })
-        #expect(server.openConnections == 100)
-        gate.open()
-        let bodies = try await offPool { clients.map { $0.exchange("").body } }
-        #expect(bodies == (0..<100).map { "/\($0)" })
-        for client in clients { client.cut() }
-        #expect(await server.waitUntil { $0.openConnections == 0 })
-        #expect(server.connectionCount == 100)
-        await server.stop()
-    }
-
     @Test("stop ends connections that stall, wait or are idle") func stopEndsStalledWaitingAndIdleConnections() async throws {
         let never = TestGate()
         let server = try await TestServer.start(script: { connection in
@@ -78,20 +54,6 @@ import Testing
         #expect(ends == Array(repeating: .reset, count: scripts.count) + [.closed])
     }
 
-    @Test("a request fails, dropped or not, when the server stops in the middle of a response's head", arguments: 0..<2)
-    func stopAfterADrop(round: Int) async throws {
-        let sent = TestGate()
-        let server = try await TestServer.start(script: { _ in
-            [.receiveRequest, .send("HTTP/1.1 200 OK\r\nX-Half: "), .signal(sent), .stall]
-        })
-        let promise = Ness().httpRequest(withUrl: server.url).dataRequest()
-        await sent.wait()
-        if round.isMultiple(of: 2) { promise.drop() }
-        await server.stop()
-        promise.drop()
-        await #expect(throws: NessError.self) { _ = try await promise.value }
-    }
-
     @Test(
         "a client that disconnects cancels the handler, and so does stop, which does not wait for one that ignores the cancellation",
         arguments: [true, false])
@@ -103,8 +65,7 @@ import Testing
             cancelled.open()
             return .status(200)
         }
-        let client = try await offPool {
-            let client = try RawClient(port: server.port)
+        let client = try await server.client { client in
             client.send(get)
             return client
         }
@@ -112,7 +73,6 @@ import Testing
         if byStop { await server.stop() } else { client.cut() }
         await cancelled.wait()
         #expect(await server.waitUntil { $0.openConnections == 0 })
-        await server.stop()
     }
 
     @Test("a server that is released closes its port and its connections") func aServerThatNobodyKeepsCloses() async throws {
@@ -136,7 +96,6 @@ import Testing
         stuck.cancel()
         await stuck.value
         #expect(!gate.isOpen)
-        await server.stop()
     }
 
     @Test("starting on a port that is in use fails with an error") func aTakenPortIsAnError() async throws {

@@ -157,12 +157,3 @@ import Testing
         return route
     }
 }
-
-/// Opens a gate when it is released.
-private final class Witness: Sendable {
-    private let gone: TestGate
-
-    init(_ gone: TestGate) { self.gone = gone }
-
-    deinit { gone.open() }
-}

@@ -123,7 +123,7 @@ import Testing
         arguments: [
             ("/a/*rest/b", "nothing can follow"), ("/:id/:id", "twice"), ("/:id/*id", "twice"), ("ftp://a/x", "http"),
             ("https:///x", "no host"), ("//", "no host"), ("https://u:secret@a/x", "password"), ("https://a:http/x", "port"),
-            ("https://a:99999/x", "port"),
+            ("https://a:99999/x", "port"), ("../users", "never matches"), ("users/./1", "never matches"), ("/a/../b", "never matches"),
         ])
     func invalid(pattern: String, reason: String) async throws {
         let mock = MockTransport()

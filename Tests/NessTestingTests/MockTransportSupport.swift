@@ -51,5 +51,11 @@ func mocked(_ mock: any Transport, configure: (inout Ness.Configuration) -> Void
     }
 }
 
-/// Returns true if there is an error of the case that a closure accepts.
-func isCase(_ error: NessError?, _ matches: (NessError) -> Bool) -> Bool { error.map(matches) ?? false }
+/// Opens a gate when it is released.
+final class Witness: Sendable {
+    private let gone: TestGate
+
+    init(_ gone: TestGate) { self.gone = gone }
+
+    deinit { gone.open() }
+}

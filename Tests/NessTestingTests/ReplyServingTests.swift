@@ -8,28 +8,24 @@ import Testing
 @Suite(.inTurn) struct ReplyServingTests {
     @Test("a failure reply resets the connection") func aFailureResetsTheConnection() async throws {
         let server = try await TestServer.start { _ in .failure(.timedOut) }
-        let answer = try await offPool {
-            let client = try RawClient(port: server.port)
+        let answer = try await server.client { client in
             client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             return client.readToEnd()
         }
         #expect(answer.end == .reset && answer.text.isEmpty)
-        await server.stop()
     }
 
     @Test("a delayed reply reaches a client that has closed its sending side")
     func aDelayedReplyComesAlsoToAPeerThatSendsNoMore() async throws {
         let server = try await TestServer.start { _ in .text("late").delayed(by: .milliseconds(5)) }
         let start = ContinuousClock.now
-        let answer = try await offPool {
-            let client = try RawClient(port: server.port)
+        let answer = try await server.client { client in
             client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             client.closeWriting()
             return client.readToEnd().text
         }
         #expect(answer.hasSuffix("\r\n\r\nlate"))
         #expect(ContinuousClock.now - start >= .milliseconds(5))
-        await server.stop()
     }
 
     @Test("a file is sent whole, or in the requested range of its current version")
@@ -51,25 +47,6 @@ import Testing
             if let condition { headers["If-Range"] = condition }
             let response = try await reply(headers)
             #expect(response.statusCode == status && response.headers["Content-Range"] == contentRange && response.text == body, "\(range)")
-        }
-    }
-
-    @Test("a download that is cut off resumes")
-    func resumes() async throws {
-        let film = Data(repeating: 7, count: 200_000)
-        let server = try await TestServer.start { request in
-            let reply = Reply.file(film, for: request)
-            return request.number == 1 ? reply.cut(after: 100_000) : reply
-        }
-        let ness = Ness {
-            $0.baseURL = server.url
-            $0.clock = ManualClock(advancesAutomatically: true)
-        }
-        try await withFolder { folder in
-            let saved = try await ness.get("films/1").set(retry: .backoff(maxRetryCount: 1))
-                .downloadRequest(forSavedLocation: folder.appending(path: "film")).value
-            #expect(try Data(contentsOf: saved.dataLocalURL) == film)
-            #expect(server.requests.map { $0.headers["Range"] } == [nil, "bytes=100000-199999"])
         }
     }
 }

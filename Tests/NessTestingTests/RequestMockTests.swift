@@ -1,6 +1,5 @@
 import Foundation
 import NessHTTP
-import NessLock
 import NessTesting
 import TestSupport
 import Testing
@@ -15,22 +14,22 @@ import Testing
     @Test("one request can be mocked, regardless of its manager's transport")
     func replies() async throws {
         let (ness, mock) = unreachable()
-        let builder = ness.httpRequest(.post, withUrl: "x").set(stringBody: "abc").mock(.status(503), .text("second"))
+        let builder = ness.post("x").set(stringBody: "abc").mock(.status(503), .text("second"))
         let text = try await builder.dataRequest(with: CounterRetryControl(maxRetryCount: 1)).value.message.text
         #expect(text == "second")
         // The last reply repeats, however often the builder is sent.
-        #expect(try await builder.dataRequest().value.message.text == "second")
+        #expect(try await builder.response().text == "second")
         #expect(mock.requests.isEmpty)
-        await #expect(throws: UnmatchedRequest.self) { _ = try await ness.httpRequest(withUrl: "x").dataRequest().value }
+        await #expect(throws: UnmatchedRequest.self) { _ = try await ness.get("x").dataRequest().value }
     }
 
     @Test("the closure sees the request as it would be sent; the last mock counts")
     func handler() async throws {
         let (ness, _) = unreachable { $0.defaultHeaders = ["A": "1"] }
-        let builder = ness.httpRequest(.put, withUrl: "x?q=1").set(stringBody: "abc").mock(.status(500)).mock { request in
+        let builder = ness.put("x?q=1").set(stringBody: "abc").mock(.status(500)).mock { request in
             .text("\(request.method) \(request.target) \(request.headers["A"] ?? "") \(request.bodyText)")
         }
-        #expect(try await builder.dataRequest().value.message.text == "PUT /x?q=1 1 abc")
+        #expect(try await builder.response().text == "PUT /x?q=1 1 abc")
     }
 
     @Test("a mocked request follows redirects to its own mock, and shares no exchange")
@@ -38,11 +37,11 @@ import Testing
         let (ness, mock) = unreachable()
         let target = try #require(URL(string: "https://mock.test/other"))
         for policy in [RedirectPolicy.follow(), .decide { _ in .send(HTTPRequest(url: target)) }] {
-            let builder = ness.httpRequest(withUrl: "x").set(redirects: policy)
+            let builder = ness.get("x").set(redirects: policy)
                 .mock(.status(302, headers: ["Location": "/y"]), .text("arrived"))
-            #expect(try await builder.dataRequest().value.message.text == "arrived")
+            #expect(try await builder.response().text == "arrived")
         }
-        let builder = ness.httpRequest(withUrl: "x")
+        let builder = ness.get("x")
         let promises = ["a", "b", "c"].map { builder.mock(.text($0)).dataRequest() }
         #expect(try await Promise.all(promises).value.map(\.message.text) == ["a", "b", "c"])
         #expect(mock.requests.isEmpty)
@@ -52,13 +51,11 @@ import Testing
     func delays() async throws {
         let clock = ManualClock(advancesAutomatically: true)
         let (ness, _) = unreachable { $0.clock = clock }
-        _ = try await ness.httpRequest(withUrl: "x").mock(.status(200).delayed(by: .seconds(9))).dataRequest().value
+        _ = try await ness.get("x").mock(.status(200).delayed(by: .seconds(9))).dataRequest().value
         #expect(clock.sleeps == [.seconds(9)])
-        let control = AskedControl()
-        await #expect(throws: MockTransportError.self) {
-            _ = try await ness.httpRequest(withUrl: "x").mock().dataRequest(with: control).value
-        }
-        #expect(control.asked.withLock { $0 } == 0)
+        let control = CounterRetryControl(maxRetryCount: 3, timeIntervalBeforeTryToRetry: 1)
+        await #expect(throws: MockTransportError.self) { try await ness.get("x").mock().dataRequest(with: control).value }
+        #expect(clock.sleeps == [.seconds(9)])
     }
 
     @Test("a route may be for any method")
@@ -89,11 +86,9 @@ import Testing
     func final() async throws {
         let mock = MockTransport()
         mock.on(.get, "/a/*/b") { _ in .status(200) }
-        let control = AskedControl()
         await #expect(throws: MockTransportError.self) {
-            _ = try await mocked(mock).httpRequest(withUrl: "x").dataRequest(with: control).value
+            _ = try await mocked(mock).get("x").dataRequest(with: CounterRetryControl(maxRetryCount: 3)).value
         }
-        #expect(control.asked.withLock { $0 } == 0)
         #expect(mock.requests.count == 1)
     }
 
@@ -115,17 +110,7 @@ import Testing
         for piece in ["a", "b"] { writer.yield(Data(piece.utf8)) }
         writer.finish()
         let builder = ness.post("x").set(streamBody: pieces).mock { .text($0.bodyText) }
-        #expect(try await builder.dataRequest().value.message.text == "ab")
+        #expect(try await builder.response().text == "ab")
         await #expect(throws: NessError.self) { _ = try await builder.dataRequest().value }
-    }
-}
-
-/// A control that counts its calls, and always wants another attempt.
-private final class AskedControl: RetryControl {
-    let asked = Lock(0)
-
-    func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-        asked.withLock { $0 += 1 }
-        return attempt.number < 3 ? .retry : .noRetry
     }
 }

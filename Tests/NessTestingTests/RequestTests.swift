@@ -1,15 +1,15 @@
 import Foundation
 import NessHTTP
-import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessTesting
 
 @Suite(.inTurn) struct RequestTests {
     /// Sends one request, and returns it as the server received it. If the server refused it, returns the status line.
     private func receive(_ text: String) async throws -> (request: ReceivedRequest?, status: String) {
         let server = try await TestServer.start { _ in .status(200) }
-        let answer = try await offPool {
-            let client = try RawClient(port: server.port)
+        let answer = try await server.client { client in
             client.send(text)
             client.closeWriting()
             return client.readToEnd().text
@@ -53,15 +53,13 @@ import Testing
         async throws
     {
         let server = try await TestServer.start { .text($0.bodyText) }
-        let (interim, answer) = try await offPool {
-            let client = try RawClient(port: server.port)
+        let (interim, answer) = try await server.client { client in
             client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n")
             let interim = client.read(through: "\r\n\r\n")
             return (interim, client.exchange("body"))
         }
         #expect(interim == "HTTP/1.1 100 Continue\r\n\r\n")
         #expect(answer.body == "body")
-        await server.stop()
     }
 
     @Test(
@@ -99,26 +97,9 @@ import Testing
         #expect(try await receive(manyLines).status == "HTTP/1.1 431 Request Header Fields Too Large")
     }
 
-    @Test("beyond its bound the server forgets the oldest bodies") func theOldestBodiesAreDroppedBeyondTheBound() async throws {
-        let size = 24 << 20
-        let server = try await TestServer.start { _ in .status(200) }
-        try await offPool {
-            let client = try RawClient(port: server.port)
-            for _ in 1...3 {
-                client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n")
-                client.send(Data(count: size))
-                _ = client.read(through: "\r\n\r\n")
-            }
-        }
-        #expect(server.requests.map(\.isBodyDropped) == [true, false, false])
-        #expect(server.requests.map(\.body.count) == [0, size, size])
-        await server.stop()
-    }
-
     @Test("the recording of requests can be switched off") func recordingCanBeSwitchedOff() async throws {
         let server = try await TestServer.start(recordsRequests: false) { _ in .status(200) }
-        _ = try await offPool { try RawClient(port: server.port).exchange(get) }
+        _ = try await server.client { $0.exchange(get) }
         #expect(server.requests.isEmpty && server.requestCount == 1)
-        await server.stop()
     }
 }

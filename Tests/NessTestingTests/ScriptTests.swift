@@ -8,35 +8,31 @@ import Testing
     /// Runs a script on one connection, and returns the bytes that a client with one request receives.
     private func seen(_ steps: [ConnectionStep], sending request: String = get) async throws -> (text: String, end: RawClient.End) {
         let server = try await TestServer.start(script: { _ in steps })
-        let result = try await offPool {
-            let client = try RawClient(port: server.port)
+        let result = try await server.client { client in
             client.send(request)
             return client.readToEnd()
         }
         #expect(await server.waitUntil { $0.openConnections == 0 })
-        await server.stop()
         return result
     }
 
-    @Test("a reset closes the connection with RST") func aResetIsAReset() async throws {
-        #expect(try await seen([.receiveHead, .reset]).end == .reset)
-        #expect(try await seen([.receiveRequest, .close]).end == .closed)
-        #expect(try await seen([.receiveRequest]).end == .closed)
-    }
-
-    @Test("raw bytes are sent unchanged") func rawBytesGoOutAsTheyAre() async throws {
-        let steps: [ConnectionStep] = [
-            .receiveHead, .send("a"), .sendData(Data([98])), .drip("cd"), .dripData(Data([101]), every: .milliseconds(1)),
-        ]
-        let result = try await seen(steps)
-        #expect(result.text == "abcde" && result.end == .closed)
+    @Test(
+        "a script sends its bytes, and closes or resets the connection",
+        arguments: [
+            ([.receiveHead, .reset], "", .reset), ([.receiveRequest, .close], "", .closed), ([.receiveRequest], "", .closed),
+            (
+                [.receiveHead, .send("a"), .sendData(Data([98])), .drip("cd"), .dripData(Data([101]), every: .milliseconds(1))], "abcde",
+                .closed
+            ),
+        ] as [([ConnectionStep], String, RawClient.End)])
+    func bytes(steps: [ConnectionStep], text: String, end: RawClient.End) async throws {
+        #expect(try await seen(steps) == (text, end))
     }
 
     @Test("after a half close the server still reads") func halfCloseLeavesReadingOpen() async throws {
         let read = TestGate()
         let server = try await TestServer.start(script: { _ in [.halfClose, .receive(bytes: 5), .signal(read), .stall] })
-        let client = try await offPool {
-            let client = try RawClient(port: server.port)
+        let client = try await server.client { client in
             #expect(client.readToEnd().end == .closed)
             client.send("hello")
             return client
@@ -45,19 +41,16 @@ import Testing
         #expect(server.openConnections == 1)
         client.cut()
         await server.waitUntil { $0.openConnections == 0 }
-        await server.stop()
     }
 
     @Test("a wait in a script ends when the client closes") func aWaitEndsWhenThePeerCloses() async throws {
         let never = TestGate()
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .wait(never), .send("unreached")] })
-        try await offPool {
-            let client = try RawClient(port: server.port)
+        try await server.client { client in
             client.send(get)
             client.cut()
         }
         #expect(await server.waitUntil { $0.connectionCount == 1 && $0.openConnections == 0 })
-        await server.stop()
     }
 
     @Test("steps repeat, and serve continues on the same connection") func stepsRepeatAndServeGoesOn() async throws {
@@ -65,12 +58,10 @@ import Testing
             .repeated(2, [.receiveRequest, .respond(.text("script"))]), .serve { .text("served \($0.requestNumberOnConnection)") },
         ]
         let server = try await TestServer.start(script: { _ in steps })
-        let bodies = try await offPool {
-            let client = try RawClient(port: server.port)
+        let bodies = try await server.client { client in
             return (1...4).map { _ in client.exchange(get).body }
         }
         #expect(bodies == ["script", "script", "served 3", "served 4"])
-        await server.stop()
     }
 
     @Test("a handler can return a script, and the connection continues") func aHandlerCanAnswerWithAScriptAndGoOn() async throws {
@@ -79,8 +70,7 @@ import Testing
                 ? .script([.send("HTTP/1.1 103 Early Hints\r\n\r\n"), .respond(.text("main")), .resumeServing])
                 : request.path == "/cut" ? .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"), .reset]) : .text("plain")
         }
-        let (interim, main, plain, cut) = try await offPool {
-            let client = try RawClient(port: server.port)
+        let (interim, main, plain, cut) = try await server.client { client in
             client.send("GET /early HTTP/1.1\r\nHost: x\r\n\r\n")
             let interim = client.read(through: "\r\n\r\n")
             let main = client.exchange("").body
@@ -90,18 +80,6 @@ import Testing
         }
         #expect(interim == "HTTP/1.1 103 Early Hints\r\n\r\n")
         #expect(main == "main" && plain == "plain" && cut == .reset)
-        await server.stop()
-    }
-
-    @Test("an endless body ends when the client leaves") func anEndlessBodyEndsWithTheClient() async throws {
-        let server = try await TestServer.start(script: { _ in [.receiveHead, .sendUntilClosed(Data(repeating: 65, count: 10_000))] })
-        try await offPool {
-            let client = try RawClient(port: server.port)
-            client.send(get)
-            #expect(client.readToEnd(limit: 1 << 20).end == .limit)
-        }
-        #expect(await server.waitUntil { $0.connectionCount == 1 && $0.openConnections == 0 })
-        await server.stop()
     }
 
     @Test("an endless body ends with the server, even if the client reads all of it in one call")
@@ -118,19 +96,6 @@ import Testing
         #expect(try await end != .limit)
     }
 
-    @Test("a script can close a connection when it is reused") func closeOnReuse() async throws {
-        let server = try await TestServer.start(script: { _ in [.receiveRequest, .respond(.text("one")), .receiveHead, .close] })
-        let (first, second) = try await offPool {
-            let client = try RawClient(port: server.port)
-            let first = client.exchange(get)
-            client.send(get)
-            return (first, client.readToEnd())
-        }
-        #expect(first.body == "one" && !first.head.contains("Connection"))
-        #expect(second.text.isEmpty && second.end == .closed)
-        await server.stop()
-    }
-
     @Test("a response in a script has no body for HEAD") func respondingMindsTheRequestsMethod() async throws {
         let head = try await seen([.receiveRequest, .respond(.text("body"))], sending: "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
         #expect(head.text.hasSuffix("Content-Length: 4\r\n\r\n"))
@@ -138,14 +103,12 @@ import Testing
 
     @Test("a malformed request in a script is rejected") func aMalformedRequestInAScriptIsRefused() async throws {
         let server = try await TestServer.start(script: { _ in [.receiveRequest, .respond(.text("unreached"))] })
-        let text = try await offPool {
-            let client = try RawClient(port: server.port)
+        let text = try await server.client { client in
             client.send("nonsense\r\n\r\n")
             return client.readToEnd().text
         }
         #expect(text.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
         #expect(server.requestCount == 0)
-        await server.stop()
     }
 
     @Test("a script knows the number of its connection") func everyConnectionGetsItsNumber() async throws {
@@ -158,22 +121,19 @@ import Testing
             }
         }
         #expect(texts == ["1", "2", "3"])
-        await server.stop()
     }
 
     @Test("requests after the end of a script get 404") func resumingAScriptedServerAnswers404() async throws {
         let server = try await TestServer.start(script: { _ in [.resumeServing] })
-        let answer = try await offPool { try RawClient(port: server.port).exchange(get) }
+        let answer = try await server.client { $0.exchange(get) }
         #expect(answer.head.hasPrefix("HTTP/1.1 404"))
-        await server.stop()
     }
 
     @Test("ten thousand requests on one scripted connection do not grow the stack")
     func resumingTenThousandTimesKeepsTheStackFlat() async throws {
         let server = try await TestServer.start(recordsRequests: false) { _ in .script([.send("x"), .resumeServing]) }
         let count = 10_000
-        let text = try await offPool {
-            let client = try RawClient(port: server.port)
+        let text = try await server.client { client in
             Thread.detachNewThread {
                 for _ in 0..<count / 100 { client.send(String(repeating: get, count: 100)) }
                 client.closeWriting()
@@ -181,6 +141,5 @@ import Testing
             return client.readToEnd().text
         }
         #expect(text.utf8.count == count)
-        await server.stop()
     }
 }

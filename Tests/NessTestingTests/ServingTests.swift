@@ -10,8 +10,7 @@ import Testing
             request.path == "/hello" ? .text("hi \(request.method) \(request.headers["user-agent"] ?? "")") : .status(404)
         }
         #expect(server.url.appending(path: "hello").absoluteString == "http://127.0.0.1:\(server.port)/hello")
-        let answers = try await offPool {
-            let client = try RawClient(port: server.port)
+        let answers = try await server.client { client in
             let first = client.exchange("GET /hello?a=1 HTTP/1.1\r\nHost: x\r\nUser-Agent: raw\r\n\r\n")
             let second = client.exchange("GET /other HTTP/1.1\r\nHost: x\r\n\r\n")
             return (first, second)
@@ -21,7 +20,6 @@ import Testing
         #expect(answers.1.head.hasPrefix("HTTP/1.1 404 Not Found\r\n"))
         #expect(server.connectionCount == 1)
         #expect(server.requests.map(\.requestNumberOnConnection) == [1, 2])
-        await server.stop()
     }
 
     @Test("each request has a number in the order of arrival, on any connection, no matter when its handler ends")
@@ -31,66 +29,49 @@ import Testing
             if request.number == 1 { await second.wait() } else { second.open() }
             return .text("\(request.number)")
         }
-        let first = Task { try await offPool { try RawClient(port: server.port).exchange(get).body } }
+        let first = Task { try await server.client { $0.exchange(get).body } }
         #expect(await server.waitUntil { $0.requestCount == 1 })
-        #expect(try await offPool { try RawClient(port: server.port).exchange(get).body } == "2")
+        #expect(try await server.client { $0.exchange(get).body } == "2")
         #expect(try await first.value == "1")
         #expect(server.requests.map(\.number) == [1, 2])
-        await server.stop()
     }
 
     @Test("a handler that throws responds with 500 and the error's description") func aHandlerThatThrowsAnswers500WithTheText() async throws
     {
         struct Broken: Error {}
         let server = try await TestServer.start { _ in throw Broken() }
-        let answer = try await offPool { try RawClient(port: server.port).exchange(get) }
+        let answer = try await server.client { $0.exchange(get) }
         #expect(answer.head.hasPrefix("HTTP/1.1 500 Internal Server Error\r\n"))
         #expect(answer.body.contains("Broken"))
-        await server.stop()
     }
 
     @Test("responses to pipelined requests are in order") func pipelinedRequestsAreAnsweredInOrder() async throws {
         let server = try await TestServer.start { .text($0.target) }
-        let text = try await offPool {
-            let client = try RawClient(port: server.port)
+        let text = try await server.client { client in
             client.send((1...50).map { "GET /\($0) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined())
             client.closeWriting()
             return client.readToEnd().text
         }
         let bodies = text.components(separatedBy: "\r\n\r\n").dropFirst().map { $0.components(separatedBy: "HTTP/1.1")[0] }
         #expect(bodies == (1...50).map { "/\($0)" })
-        await server.stop()
     }
 
-    @Test("Connection: close and HTTP/1.0 close the connection") func connectionCloseAndHTTP10CloseTheConnection() async throws {
-        let server = try await TestServer.start { _ in .chunked([Data("ab".utf8), Data("c".utf8)]) }
-        let (closing, old) = try await offPool {
-            let closing = try RawClient(port: server.port)
-            closing.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-            let old = try RawClient(port: server.port)
-            old.send("GET / HTTP/1.0\r\n\r\n")
-            return (closing.readToEnd(), old.readToEnd())
-        }
-        #expect(closing.text.contains("Connection: close") && closing.text.hasSuffix("\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"))
-        #expect(closing.end == .closed)
-        #expect(old.text.hasSuffix("Content-Length: 3\r\nConnection: close\r\n\r\nabc"))
-        await server.stop()
-    }
-
-    @Test("a handler's Connection: close closes, and keep-alive is kept for HTTP/1.0")
-    func aHandlersCloseFieldClosesAndKeepAliveFor10IsKept() async throws {
+    @Test("Connection: close and HTTP/1.0 close the connection, unless the client keeps it alive")
+    func ends() async throws {
         let server = try await TestServer.start { request in
-            request.path == "/last" ? .text("bye", headers: ["Connection": "close"]) : .text("on")
+            request.path == "/last" ? .text("bye", headers: ["Connection": "close"]) : .chunked([Data("ab".utf8), Data("c".utf8)])
         }
-        let (first, rest) = try await offPool {
-            let client = try RawClient(port: server.port)
-            let first = client.exchange("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n")
-            client.send("GET /last HTTP/1.1\r\nHost: x\r\n\r\n")
-            return (first, client.readToEnd())
+        func answer(to request: String) async throws -> String {
+            try await server.client { client in
+                client.send(request)
+                return client.readToEnd().text
+            }
         }
-        #expect(first.head.contains("Connection: keep-alive"))
-        #expect(rest.text.hasSuffix("\r\n\r\nbye"))
-        await server.stop()
+        let closing = try await answer(to: "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(closing.contains("Connection: close") && closing.hasSuffix("\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n"))
+        #expect(try await answer(to: "GET / HTTP/1.0\r\n\r\n").hasSuffix("Content-Length: 3\r\nConnection: close\r\n\r\nabc"))
+        let both = try await answer(to: "GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\nGET /last HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(both.contains("Connection: keep-alive") && both.hasSuffix("\r\n\r\nbye"))
     }
 
     @Test("responses to HEAD, and statuses without a body, have no body on the wire")
@@ -103,8 +84,7 @@ import Testing
             default: .text("text")
             }
         }
-        let text = try await offPool {
-            let client = try RawClient(port: server.port)
+        let text = try await server.client { client in
             client.send("HEAD / HTTP/1.1\r\nHost: x\r\n\r\nHEAD /chunked HTTP/1.1\r\nHost: x\r\n\r\n")
             client.send("GET /204 HTTP/1.1\r\nHost: x\r\n\r\nGET /304 HTTP/1.1\r\nHost: x\r\n\r\n")
             client.closeWriting()
@@ -116,27 +96,5 @@ import Testing
         #expect(heads[1].contains("Transfer-Encoding: chunked"))
         #expect(heads[2].hasPrefix("HTTP/1.1 204 No Content") && !heads[2].contains("Content-Length"))
         #expect(heads[3].hasPrefix("HTTP/1.1 304 Not Modified"))
-        await server.stop()
-    }
-
-    @Test("replies have the status, fields and body that their factory methods set") func repliesCarryWhatTheMakersSay() async throws {
-        struct Point: Codable, Equatable { var x: Int }
-        let server = try await TestServer.start { request in
-            switch request.path {
-            case "/json": .json(try request.decodeJSON(Point.self), status: 201, headers: ["ETag": "\"1\""])
-            case "/nan": .json(Double.nan)
-            default: .text("x", headers: ["Content-Type": "text/html"]).adding("b", for: "A")
-            }
-        }
-        let (json, nan, html) = try await offPool {
-            let client = try RawClient(port: server.port)
-            let json = client.exchange("POST /json HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\n{\"x\":3}")
-            let nan = client.exchange("GET /nan HTTP/1.1\r\nHost: x\r\n\r\n")
-            return (json, nan, client.exchange(get))
-        }
-        #expect(json.head.hasPrefix("HTTP/1.1 201 Created") && json.head.contains("ETag: \"1\"") && json.body == "{\"x\":3}")
-        #expect(nan.head.hasPrefix("HTTP/1.1 500"))
-        #expect(html.head.contains("Content-Type: text/html\r\n") && !html.head.contains("text/plain") && html.head.contains("A: b"))
-        await server.stop()
     }
 }

@@ -11,15 +11,13 @@ import Testing
     func plainClient() async throws {
         let server = try await TestServer.start(certificate: TestAuthority().certificate()) { _ in .text("secret") }
         #expect(server.url.absoluteString == "https://127.0.0.1:\(server.port)")
-        let result = try await offPool {
-            let client = try RawClient(port: server.port)
+        let result = try await server.client { client in
             client.send(get)
             return client.readToEnd().text
         }
         #expect(!result.contains("secret"))
         #expect(await server.waitUntil { $0.openConnections == 0 })
         #expect(server.requestCount == 0)
-        await server.stop()
     }
 
     @Test("a server stops while clients are silent before their handshake")

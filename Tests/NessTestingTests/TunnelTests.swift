@@ -64,21 +64,18 @@ import Testing
     @Test("a tunnel to a port where nothing listens is reset")
     func refused() async throws {
         let proxy = try await TestServer.start { _ in .tunnel(toPort: 1) }
-        let result = try await offPool {
-            let client = try RawClient(port: proxy.port)
+        let result = try await proxy.client { client in
             client.send(Self.connect)
             return client.readToEnd()
         }
         #expect(result.end == .reset)
-        await proxy.stop()
     }
 
     @Test("a proxy stops while its tunnels are open")
     func stops() async throws {
         let server = try await TestServer.start(script: { _ in [.stall] })
         let proxy = try await TestServer.start { _ in .tunnel(toPort: server.port) }
-        let client = try await offPool {
-            let client = try RawClient(port: proxy.port)
+        let client = try await proxy.client { client in
             client.send(Self.connect)
             _ = client.read(through: "\r\n\r\n")
             return client
@@ -87,6 +84,5 @@ import Testing
         #expect(proxy.openConnections == 0)
         await server.waitUntil { $0.openConnections == 0 }
         client.cut()
-        await server.stop()
     }
 }

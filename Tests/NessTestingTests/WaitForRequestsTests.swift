@@ -98,10 +98,8 @@ import Testing
         let wait = Task { try await ness.waitForRequests(2, at: .hostQueue, within: .seconds(5), clock: clock) }
         await clock.waitForSleepers(1)
         clock.advance(by: .seconds(5))
-        let thrown = await #expect(throws: WaitTimeout.self) { try await wait.value }
-        let error = try #require(thrown)
-        #expect(error.description == "after 5.0 seconds, 1 of 2 requests wait at hostQueue")
-        #expect((error.count, error.expectedCount, error.place, error.limit) == (1, 2, .hostQueue, .seconds(5)))
+        let error = await #expect(throws: WaitTimeout.self) { try await wait.value }
+        #expect(error?.description == "after 5.0 seconds, 1 of 2 requests wait at hostQueue")
         promise.drop()
     }
 

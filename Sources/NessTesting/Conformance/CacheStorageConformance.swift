@@ -84,11 +84,11 @@ public enum CacheStorageConformance {
             try await problems.expect(storage, has: Data("short".utf8), at: key(1), "after the second write")
         },
         Check("keys", "Records of one URL, for different credentials and users, are separate.") { storage, problems in
-            for owner in owners { try await write(Data("\(owner)".utf8), at: key(1, owner), in: storage) }
+            try await writeForOwners(1, in: storage)
             for owner in owners { try await problems.expect(storage, has: Data("\(owner)".utf8), at: key(1, owner), "owner \(owner)") }
         },
         Check("remove", "A removal of a record keeps all others.") { storage, problems in
-            for owner in owners { try await write(Data("\(owner)".utf8), at: key(1, owner), in: storage) }
+            try await writeForOwners(1, in: storage)
             try await storage.remove(key(1))
             for owner in owners {
                 let record = owner == 0 ? nil : Data("\(owner)".utf8)
@@ -96,9 +96,7 @@ public enum CacheStorageConformance {
             }
         },
         Check("remove-url", "A removal of a URL removes the records of all users, and keeps those of other URLs.") { storage, problems in
-            for number in 1...2 {
-                for owner in owners { try await write(Data("\(owner)".utf8), at: key(number, owner), in: storage) }
-            }
+            for number in 1...2 { try await writeForOwners(number, in: storage) }
             try await storage.removeAll(ofURL: key(1).url)
             for owner in owners {
                 try await problems.expect(storage, has: nil, at: key(1, owner), "of the URL, owner \(owner)")
@@ -162,6 +160,11 @@ public enum CacheStorageConformance {
 
     private static func key(_ number: Int, _ owner: Int = 0) -> CacheStorageKey {
         CacheStorageKey(url: digest(number), credential: owner & 1 == 0 ? "" : digest(7), user: owner & 2 == 0 ? "" : digest(8))
+    }
+
+    /// Writes a record of a URL for each owner.
+    private static func writeForOwners(_ number: Int, in storage: any CacheStorage) async throws {
+        for owner in owners { try await write(Data("\(owner)".utf8), at: key(number, owner), in: storage) }
     }
 
     private static func digest(_ number: Int) -> String {

@@ -1,6 +1,37 @@
 import Foundation
 import NessHTTP
 
+extension TransportConformance {
+    /// The start of a response. URLSession on Apple platforms withholds the first bytes of a response without a type.
+    static let ok = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
+
+    /// The steps of a server that sends half of a response.
+    static let half: [ConnectionStep] = [.receiveRequest, .send(ok + "Content-Length: 10\r\n\r\nhello"), .stall]
+
+    /// A GET, and a POST with a body.
+    static let methods: [(HTTPMethod, HTTPBody?)] = [(.get, nil), (.post, HTTPBody(Data("content".utf8)))]
+
+    /// Runs a closure for each kind of event, with a server that never responds completely, so that the exchange cannot end by itself.
+    static func atEachEvent(
+        in context: CheckContext,
+        _ body: (
+            _ name: String, TestServer, HTTPRequest, _ isMoment: @escaping @Sendable (TransportEvent) -> Bool
+        ) async -> Void
+    ) async throws {
+        let upload = try await context.serve(script: { _ in [.receiveHead, .stall] })
+        let put = try context.request(.put, to: upload, body: HTTPBody(Data(count: 16 << 20)))
+        await body("sent", upload, put) { if case .sent = $0 { true } else { false } }
+        for name in ["head", "body"] {
+            let server = try await context.serve(script: { _ in half })
+            await body(name, server, try context.request(to: server)) { event in
+                if case .head = event { return name == "head" }
+                if case .body = event { return name == "body" }
+                return false
+            }
+        }
+    }
+}
+
 extension CheckContext {
     /// Makes a request to a server.
     func request(

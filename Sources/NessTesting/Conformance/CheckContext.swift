@@ -11,7 +11,6 @@ final class CheckContext: Sendable {
         var exchanges: [CheckedExchange] = []
         var holds: [ReceiveHold] = []
         var problems: [String] = []
-        var waiter: CheckedContinuation<Void, Never>?
         var hasEnded = false
     }
 
@@ -23,6 +22,7 @@ final class CheckContext: Sendable {
     private let make: @Sendable () async throws -> (any Transport)?
     private let authority: TestAuthority?
     private let state = Lock(State())
+    private let changed = ChangeSignal()
 
     init(_ make: @escaping @Sendable () async throws -> (any Transport)?, authority: TestAuthority?) {
         self.make = make
@@ -58,24 +58,14 @@ final class CheckContext: Sendable {
             finish()
         }
         alarm.activate()
-        await withCheckedContinuation { continuation in
-            let isLate = state.withLock { state in
-                if !state.hasEnded { state.waiter = continuation }
-                return state.hasEnded
-            }
-            if isLate { continuation.resume() }
-        }
+        await changed.wait(heedingCancellation: false) { state.withLock { $0.hasEnded } }
         alarm.cancel()
         return state.withLock { $0.problems }
     }
 
     private func finish() {
-        let waiter = state.withLock { state in
-            state.hasEnded = true
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume()
+        state.withLock { $0.hasEnded = true }
+        changed.notify()
     }
 
     /// The state of the exchanges, for the watchdog's problem.
@@ -87,8 +77,7 @@ final class CheckContext: Sendable {
     /// Ends everything that the check has started, and waits for it.
     private func cleanUp() async {
         let (exchanges, transports, servers) = state.withLock { ($0.exchanges, $0.transports, $0.servers) }
-        releaseAll()
-        for exchange in exchanges { exchange.cancel() }
+        stopExchanges()
         for exchange in exchanges { _ = await exchange.end() }
         for transport in transports { await transport.shutdown() }
         for server in servers { await server.stop() }
@@ -96,13 +85,16 @@ final class CheckContext: Sendable {
 
     /// Ends everything that the check has started, as far as possible, without waiting for it.
     private func abandon() {
-        let (exchanges, servers) = state.withLock { ($0.exchanges, $0.servers) }
-        releaseAll()
-        for exchange in exchanges { exchange.cancel() }
+        let servers = state.withLock { $0.servers }
+        stopExchanges()
         Task { for server in servers { await server.stop() } }
     }
 
-    private func releaseAll() { for hold in state.withLock({ $0.holds }) { hold.release() } }
+    private func stopExchanges() {
+        let (holds, exchanges) = state.withLock { ($0.holds, $0.exchanges) }
+        for hold in holds { hold.release() }
+        for exchange in exchanges { exchange.cancel() }
+    }
 
     // MARK: transports, servers, exchanges
 
@@ -118,23 +110,22 @@ final class CheckContext: Sendable {
 
     /// Starts a server that responds to requests. It is stopped after the check.
     func serve(isSecure: Bool = false, _ handler: @escaping TestServer.Handler) async throws -> TestServer {
-        let server = try await TestServer.start(certificate: isSecure ? certificate() : nil, handler)
-        state.withLock { $0.servers.append(server) }
-        return server
+        try await serve(isSecure ? certificate() : nil, handler)
+    }
+
+    /// Starts a server with a certificate. It is stopped after the check.
+    func serve(_ certificate: TestCertificate?, _ handler: @escaping TestServer.Handler) async throws -> TestServer {
+        kept(try await TestServer.start(certificate: certificate, handler))
     }
 
     /// Starts a server that runs a script on each connection. It is stopped after the check.
     func serve(
         isSecure: Bool = false, script: @escaping @Sendable (ConnectionInfo) -> [ConnectionStep]
     ) async throws -> TestServer {
-        let server = try await TestServer.start(certificate: isSecure ? certificate() : nil, script: script)
-        state.withLock { $0.servers.append(server) }
-        return server
+        kept(try await TestServer.start(certificate: isSecure ? certificate() : nil, script: script))
     }
 
-    /// Starts a server with a certificate. It is stopped after the check.
-    func serve(_ certificate: TestCertificate, _ handler: @escaping TestServer.Handler) async throws -> TestServer {
-        let server = try await TestServer.start(certificate: certificate, handler)
+    private func kept(_ server: TestServer) -> TestServer {
         state.withLock { $0.servers.append(server) }
         return server
     }

@@ -1,32 +1,21 @@
 extension TransportConformance {
-    /// A check that a transport is known to fail, with the reason. A string literal makes one that always fails.
-    public struct KnownLimit: Sendable, Hashable, ExpressibleByStringLiteral {
-        enum Kind: Sendable, Hashable {
-            case always
-            case sometimes
-            case notRun
-        }
-
-        let kind: Kind
-        /// The reason, for the report.
-        public let reason: String
-
-        /// Makes a limit of a check that always fails. If the check passes, the run fails, because the limit is no longer needed.
-        /// - Parameter reason: The reason, for the report.
-        public static func always(_ reason: String) -> KnownLimit { KnownLimit(kind: .always, reason: reason) }
-
-        /// Makes a limit of a check that fails at some times and passes at others.
-        /// - Parameter reason: The reason, for the report.
-        public static func sometimes(_ reason: String) -> KnownLimit { KnownLimit(kind: .sometimes, reason: reason) }
-
-        /// Makes a limit of a check that is not run, because its failure would end the process or hang.
-        /// - Parameter reason: The reason, for the report.
-        public static func notRun(_ reason: String) -> KnownLimit { KnownLimit(kind: .notRun, reason: reason) }
+    /// A check that a transport is known to fail, with the reason for the report. A string literal makes one that always fails.
+    public enum KnownLimit: Sendable, Hashable, ExpressibleByStringLiteral {
+        /// The check always fails. If it passes, the run fails, because the limit is no longer needed.
+        case always(String)
+        /// The check fails at some times and passes at others.
+        case sometimes(String)
+        /// The check is not run, because its failure would end the process or hang.
+        case notRun(String)
 
         /// Makes a limit of a check that always fails.
         public init(stringLiteral value: String) { self = .always(value) }
 
-        private init(kind: Kind, reason: String) { (self.kind, self.reason) = (kind, reason) }
+        var reason: String {
+            switch self {
+            case .always(let reason), .sometimes(let reason), .notRun(let reason): reason
+            }
+        }
     }
 
     /// The outcome of a run.
@@ -48,8 +37,6 @@ extension TransportConformance {
         public struct Note: Sendable, CustomStringConvertible {
             /// The check.
             public let id: ID
-            /// The rule.
-            public let title: String
             /// The reason.
             public let reason: String
 

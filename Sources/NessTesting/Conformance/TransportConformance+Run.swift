@@ -23,12 +23,11 @@ extension TransportConformance {
         for check in checks {
             let limit = limits[check.id]
             if Task.isCancelled {
-                report.skipped.append(Report.Note(id: check.id, title: check.title, reason: "the run was canceled"))
-            } else if let limit, limit.kind == .notRun {
-                report.knownLimits.append(Report.Note(id: check.id, title: check.title, reason: limit.reason))
+                report.skipped.append(Report.Note(id: check.id, reason: "the run was canceled"))
+            } else if case .notRun(let reason)? = limit {
+                report.knownLimits.append(Report.Note(id: check.id, reason: reason))
             } else if check.needsAuthority, authority == nil {
-                let reason = "it needs an authority that the transport trusts"
-                report.skipped.append(Report.Note(id: check.id, title: check.title, reason: reason))
+                report.skipped.append(Report.Note(id: check.id, reason: "it needs an authority that the transport trusts"))
             } else {
                 let problems = await CheckContext(makeTransport, authority: authority).problems(of: check, within: watchdog)
                 report.add(check, problems, limit)
@@ -42,12 +41,12 @@ extension TransportConformance.Report {
     /// Adds the outcome of a check that was run.
     fileprivate mutating func add(_ check: TransportConformance.Check, _ problems: [String], _ limit: TransportConformance.KnownLimit?) {
         switch (problems.isEmpty, limit) {
-        case (true, let limit?) where limit.kind == .always:
-            let problem = "the known limit is no longer needed, because the check passes (\(limit.reason))"
+        case (true, .always(let reason)?):
+            let problem = "the known limit is no longer needed, because the check passes (\(reason))"
             failures.append(Failure(id: check.id, title: check.title, problems: [problem]))
         case (true, _): passed.append(check.id)
         case (false, nil): failures.append(Failure(id: check.id, title: check.title, problems: problems))
-        case (false, let limit?): knownLimits.append(Note(id: check.id, title: check.title, reason: limit.reason))
+        case (false, let limit?): knownLimits.append(Note(id: check.id, reason: limit.reason))
         }
     }
 }

@@ -2,7 +2,7 @@ import NessHTTP
 
 /// A test of any `Transport` against the contract in its documentation.
 ///
-/// The suite has some 290 checks. Each starts its own `TestServer`s, calls `Transport.send` directly, and compares what the server saw and
+/// The suite has some 275 checks. Each starts its own `TestServer`s, calls `Transport.send` directly, and compares what the server saw and
 /// what `receive` got with one rule: the events of an exchange, framing and truncated bodies, every `Misbehavior` of the catalog, the
 /// kinds of errors, requests that must not be sent twice, cancellation, back pressure, bodies, shutdown and load. It needs no test
 /// framework, so it runs under Swift Testing and XCTest alike.
@@ -113,31 +113,14 @@ public enum TransportConformance {
     }
 
     /// All checks, group by group.
-    public static let checks: [Check] = {
-        var checks = requestChecks
-        checks += responseChecks
-        checks += framingChecks
-        checks += misbehaviorChecks
-        checks += errorChecks
-        checks += resendChecks
-        checks += staleAnswerChecks
-        checks += cancelChecks
-        checks += cancelRaceChecks
-        checks += receiveChecks
-        checks += bodyChecks
-        checks += shutdownChecks
-        checks += loadChecks
-        checks += secureChecks
-        return checks
-    }()
+    public static let checks: [Check] = [
+        requestChecks, responseChecks, framingChecks, misbehaviorChecks, errorChecks, resendChecks, staleAnswerChecks, cancelChecks,
+        cancelRaceChecks, receiveChecks, bodyChecks, shutdownChecks, loadChecks, secureChecks,
+    ].flatMap { $0 }
 
     /// Returns the checks of a group.
     /// - Parameter group: The group.
     public static func checks(in group: Group) -> [Check] { checks.filter { $0.group == group } }
-
-    /// Returns a check; `nil` if no check has this identifier.
-    /// - Parameter id: The identifier.
-    public static func check(_ id: ID) -> Check? { checks.first { $0.id == id } }
 }
 
 extension TransportConformance.Group {
@@ -153,5 +136,15 @@ extension TransportConformance.Group {
         TransportConformance.Check(
             id: TransportConformance.ID(rawValue: "\(rawValue).\(name)"), group: self, title: title, needsAuthority: needsAuthority,
             body: body)
+    }
+
+    /// Makes a check, and the same check over TLS.
+    func checks(
+        _ name: String, _ title: String, _ body: @escaping @Sendable (_ isSecure: Bool, CheckContext) async throws -> Void
+    ) -> [TransportConformance.Check] {
+        [
+            check(name, title) { try await body(false, $0) },
+            check("\(name)-secure", "Over TLS: \(title)", needsAuthority: true) { try await body(true, $0) },
+        ]
     }
 }

@@ -3,15 +3,9 @@ import NessHTTP
 
 /// One exchange of a mock. It reports the events that a transport reports when a server sends the reply.
 struct MockExchange: Sendable {
-    private let request: HTTPRequest
-    private let clock: PipelineClock
-    private let receive: @Sendable (TransportEvent) async throws -> Void
-
-    init(_ request: HTTPRequest, clock: PipelineClock, receive: @escaping @Sendable (TransportEvent) async throws -> Void) {
-        self.request = request
-        self.clock = clock
-        self.receive = receive
-    }
+    let request: HTTPRequest
+    let clock: PipelineClock
+    let receive: @Sendable (TransportEvent) async throws -> Void
 
     /// Runs the exchange. Events are reported from the calling task, so none is reported after its cancellation.
     func run(_ makeReply: @escaping @Sendable () async throws -> Reply) async throws {
@@ -81,8 +75,7 @@ extension ReceivedRequest {
         var headers = request.headers
         for field in request.body?.headers ?? [:] where !request.headers.contains(field.name) { headers.add(field.value, for: field.name) }
         self.init(
-            method: request.method, target: (path.isEmpty ? "/" : path) + query, headers: headers, body: body,
-            requestNumberOnConnection: number, url: request.url)
-        self.number = number
+            method: request.method, target: (path.isEmpty ? "/" : path) + query, headers: headers, body: body, number: number,
+            requestNumberOnConnection: number, givenURL: request.url)
     }
 }

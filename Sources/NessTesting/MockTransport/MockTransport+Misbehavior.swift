@@ -76,7 +76,7 @@ private final class MisbehavingTransport: Transport {
         }
         #endif
         do {
-            server = try TestServer(script: misbehavior.steps)
+            server = try TestServer(recordsRequests: false, behavior: .script(misbehavior.steps))
         } catch {
             throw MockTransportError.invalidRoute("the server that shows \"\(misbehavior)\" can't start: \(error)")
         }

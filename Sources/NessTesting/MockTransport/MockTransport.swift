@@ -201,19 +201,12 @@ public final class MockTransport: ControlledTransport {
     ) async throws {
         try Task.checkCancellation()
         let request = try await Self.collected(request)
-        let exchange = MockExchange(request, clock: clock, receive: receive)
+        let exchange = MockExchange(request: request, clock: clock, receive: receive)
         let taken = Result { try take(request, below: control?.baseURL) }
         changed.notify()
         switch try taken.get() {
-        case .found(let received, .handler(let handler)): try await exchange.run { try await handler(received) }
-        case .found(_, .reply(let reply)): try await exchange.run { reply }
-        case .found(_, .transport(let transport)): try await transport.controlled.send(request, under: control, receive: receive)
-        case .unmatched(let error):
-            switch policy {
-            case .fail: throw error
-            case .reply(let reply): try await exchange.run { reply }
-            case .forward(let transport): try await transport.controlled.send(request, under: control, receive: receive)
-            }
+        case (let received, .handler(let handler)): try await exchange.run { try await handler(received) }
+        case (_, .transport(let transport)): try await transport.controlled.send(request, under: control, receive: receive)
         }
     }
 
@@ -234,13 +227,8 @@ public final class MockTransport: ControlledTransport {
         return collected
     }
 
-    private enum Taken: Sendable {
-        case found(ReceivedRequest, RouteTable.Chosen)
-        case unmatched(UnmatchedRequest)
-    }
-
     /// Records a request and finds its route. Both happen under one lock, so replies are given in the order of `requests`.
-    private func take(_ request: HTTPRequest, below baseURL: URL?) throws -> Taken {
+    private func take(_ request: HTTPRequest, below baseURL: URL?) throws -> (ReceivedRequest, RouteTable.Chosen) {
         let target = RouteTarget(request, below: baseURL)
         return try state.withLock { state in
             state.count += 1
@@ -251,11 +239,15 @@ public final class MockTransport: ControlledTransport {
             }
             if let (chosen, parameters) = try state.routes.choose(target) {
                 received.pathParameters = parameters
-                return .found(received, chosen)
+                return (received, chosen)
             }
             let error = state.routes.unmatched(request, target)
             state.unmatched.append(error)
-            return .unmatched(error)
+            switch policy {
+            case .fail: throw error
+            case .reply(let reply): return (received, .handler { _ in reply })
+            case .forward(let transport): return (received, .transport(transport))
+            }
         }
     }
 }

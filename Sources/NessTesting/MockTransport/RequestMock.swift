@@ -8,14 +8,11 @@ extension RequestBuilder {
     /// - Parameter replies: The replies, one for each exchange, in order. They continue when the builder is sent again, and the last one
     ///   repeats. Without a reply, the request fails with `MockTransportError.invalidReply`.
     public func mock(_ replies: Reply...) -> RequestBuilder {
-        let next = Lock(0)
+        let rest = Lock(replies[...])
         return mock { _ in
-            let index = next.withLock { next in
-                defer { next += 1 }
-                return next
-            }
-            guard let last = replies.last else { throw MockTransportError.invalidReply("the list of replies is empty") }
-            return index < replies.count ? replies[index] : last
+            let next = rest.withLock { $0.count > 1 ? $0.removeFirst() : $0.first }
+            guard let next else { throw MockTransportError.invalidReply("the list of replies is empty") }
+            return next
         }
     }
 
@@ -47,6 +44,6 @@ private struct RequestMock: ControlledTransport {
         try Task.checkCancellation()
         let request = try await MockTransport.collected(request)
         let received = ReceivedRequest(mocked: request, number: control?.attempt ?? 1)
-        try await MockExchange(request, clock: clock, receive: receive).run { try await reply(received) }
+        try await MockExchange(request: request, clock: clock, receive: receive).run { try await reply(received) }
     }
 }

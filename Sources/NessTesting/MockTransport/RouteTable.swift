@@ -10,11 +10,10 @@ struct RouteTable: Sendable {
         case transport(any Transport)
     }
 
-    /// A route's reply to one request, the handler that makes it, or the transport that sends the request.
+    /// The handler that makes the reply to one request, or the transport that sends the request.
     enum Chosen: Sendable {
         case transport(any Transport)
         case handler(MockTransport.Handler)
-        case reply(Reply)
     }
 
     private struct Entry: Sendable {
@@ -103,7 +102,8 @@ struct RouteTable: Sendable {
         case .transport(let transport): return (.transport(transport), parameters)
         case .replies(let replies, let next, let repeatsLast):
             entries[index].answer = .replies(replies, next: min(next + 1, replies.count), repeatsLast: repeatsLast)
-            return (.reply(replies[min(next, replies.count - 1)]), parameters)
+            let reply = replies[min(next, replies.count - 1)]
+            return (.handler { _ in reply }, parameters)
         }
     }
 

@@ -17,20 +17,7 @@ public struct UnmatchedRequest: Error, Sendable {
     /// does not match. Empty if no route's path has anything in common with the request's.
     public let nearest: [String]
     /// The routes that are not in `nearest`, in the order of `routes`.
-    private let others: [String]
-
-    /// Makes the error of a request.
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - routes: All routes, the newest first.
-    ///   - nearest: The nearest routes, with the reasons why they do not match.
-    ///   - others: The other routes; `nil` for all.
-    init(request: HTTPRequest, routes: [String], nearest: [String] = [], others: [String]? = nil) {
-        self.request = request
-        self.routes = routes
-        self.nearest = nearest
-        self.others = others ?? routes
-    }
+    let others: [String]
 }
 
 extension UnmatchedRequest: FinalError, RedactedValue, CustomDebugStringConvertible, LocalizedError {

@@ -62,26 +62,6 @@ extension HTTPArchive.Entry: Codable {
     }
 }
 
-extension HTTPArchive.Timings: Codable {
-    private enum CodingKeys: CodingKey { case send, wait, receive }
-
-    /// Reads timings. A browser writes -1 for a phase that does not apply.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        send = try container.decodeIfPresent(Double.self, forKey: .send) ?? 0
-        wait = try container.decodeIfPresent(Double.self, forKey: .wait) ?? 0
-        receive = try container.decodeIfPresent(Double.self, forKey: .receive) ?? 0
-    }
-
-    /// Writes timings.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(send, forKey: .send)
-        try container.encode(wait, forKey: .wait)
-        try container.encode(receive, forKey: .receive)
-    }
-}
-
 extension HTTPArchive.Request: Codable {
     private enum CodingKeys: CodingKey {
         case method, url, httpVersion, cookies, headers, queryString, postData, headersSize, bodySize
@@ -111,9 +91,7 @@ extension HTTPArchive.Request: Codable {
         // Some programs write a form's fields instead of its text.
         let fields = post.params.flatMap { $0.isEmpty || !isForm ? nil : $0 }
         let form = fields?.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value ?? ""))" }.joined(separator: "&")
-        var body = HTTPArchive.Content(text: post.text ?? form, mimeType: post.mimeType ?? "")
-        body.isBase64 = post.encoding == "base64"
-        self.body = body
+        body = HTTPArchive.Content(mimeType: post.mimeType ?? "", text: post.text ?? form, isBase64: post.encoding == "base64")
     }
 
     /// Writes a request.
@@ -155,8 +133,8 @@ extension HTTPArchive.Response: Codable {
         headers = try container.decodeIfPresent([HTTPArchive.Pair].self, forKey: .headers) ?? []
         error = try? container.decodeIfPresent(String.self, forKey: .error)
         let content = try container.decodeIfPresent(Content.self, forKey: .content)
-        body = HTTPArchive.Content(text: content?.text, mimeType: content?.mimeType ?? "")
-        body.isBase64 = content?.encoding?.lowercased() == "base64"
+        let isBase64 = content?.encoding?.lowercased() == "base64"
+        body = HTTPArchive.Content(mimeType: content?.mimeType ?? "", text: content?.text, isBase64: isBase64)
     }
 
     /// Writes a response.

@@ -6,11 +6,9 @@ import Foundation
 public struct HTTPArchive: Sendable, Equatable {
     /// The exchanges, in the order in which they started.
     public var entries: [Entry]
+}
 
-    /// Makes an archive.
-    /// - Parameter entries: The exchanges.
-    public init(entries: [Entry] = []) { self.entries = entries }
-
+extension HTTPArchive {
     /// Reads an archive.
     /// - Parameter data: The JSON of a HAR file, with or without a byte order mark.
     /// - Throws: `DecodingError` if the data is not a HAR file, or is longer than 512 MiB.
@@ -68,29 +66,15 @@ extension HTTPArchive {
     /// One exchange.
     public struct Entry: Sendable, Equatable {
         /// The start of the exchange, in ISO 8601.
-        public var startedDateTime: String
+        public var startedDateTime = ""
         /// The duration of the exchange, in milliseconds.
-        public var time: Double
+        public var time = 0.0
         /// The request.
         public var request: Request
         /// The response, or the error in its place.
         public var response: Response
         /// The durations of the exchange's phases.
-        public var timings: Timings
-
-        /// Makes an exchange.
-        /// - Parameters:
-        ///   - startedDateTime: The start of the exchange, in ISO 8601.
-        ///   - request: The request.
-        ///   - response: The response, or the error in its place.
-        ///   - timings: The durations of the exchange's phases.
-        public init(startedDateTime: String = "", request: Request, response: Response, timings: Timings = Timings()) {
-            self.startedDateTime = startedDateTime
-            time = timings.send + timings.wait + timings.receive
-            self.request = request
-            self.response = response
-            self.timings = timings
-        }
+        public var timings = Timings()
     }
 
     /// A name and a value: of a header field, a parameter or a cookie.
@@ -99,15 +83,6 @@ extension HTTPArchive {
         public var name: String
         /// The value.
         public var value: String
-
-        /// Makes a pair.
-        /// - Parameters:
-        ///   - name: The name.
-        ///   - value: The value.
-        public init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
     }
 
     /// A recorded request.
@@ -117,22 +92,9 @@ extension HTTPArchive {
         /// The URL, absolute, without fragment.
         public var url: String
         /// The header fields.
-        public var headers: [Pair]
+        public var headers: [Pair] = []
         /// The body; `nil` if there was none.
         public var body: Content?
-
-        /// Makes a request.
-        /// - Parameters:
-        ///   - method: The method.
-        ///   - url: The URL, absolute.
-        ///   - headers: The header fields.
-        ///   - body: The body.
-        public init(method: String, url: String, headers: [Pair] = [], body: Content? = nil) {
-            self.method = method
-            self.url = url
-            self.headers = headers
-            self.body = body
-        }
     }
 
     /// A recorded response, or the error in its place.
@@ -140,24 +102,11 @@ extension HTTPArchive {
         /// The status code; 0 if no response arrived.
         public var status: Int
         /// The header fields.
-        public var headers: [Pair]
+        public var headers: [Pair] = []
         /// The body, with any content coding removed.
-        public var body: Content
+        public var body = Content(Data())
         /// The reason why no response arrived; `nil` if one did. A `RecordingTransport` writes the name of a `TransportError.Kind`.
         public var error: String?
-
-        /// Makes a response.
-        /// - Parameters:
-        ///   - status: The status code; 0 if no response arrived.
-        ///   - headers: The header fields.
-        ///   - body: The body.
-        ///   - error: The reason why no response arrived.
-        public init(status: Int, headers: [Pair] = [], body: Content = Content(Data()), error: String? = nil) {
-            self.status = status
-            self.headers = headers
-            self.body = body
-            self.error = error
-        }
     }
 
     /// A body as text. Bytes that are not UTF-8 are stored as Base64.
@@ -167,28 +116,7 @@ extension HTTPArchive {
         /// The text; `nil` if the body was not recorded.
         public var text: String?
         /// True if the text is Base64.
-        public var isBase64: Bool
-
-        /// Makes a body of bytes.
-        /// - Parameters:
-        ///   - data: The bytes.
-        ///   - mimeType: The media type.
-        public init(_ data: Data, mimeType: String = "") {
-            self.mimeType = mimeType
-            let plain = String(data: data, encoding: .utf8)
-            isBase64 = plain == nil
-            text = plain ?? data.base64EncodedString()
-        }
-
-        /// Makes a body of text, or a body that was not recorded.
-        /// - Parameters:
-        ///   - text: The text; `nil` for a body that was not recorded.
-        ///   - mimeType: The media type.
-        public init(text: String?, mimeType: String) {
-            self.mimeType = mimeType
-            self.text = text
-            isBase64 = false
-        }
+        public var isBase64 = false
 
         /// The bytes; `nil` if the body was not recorded, or is marked as Base64 but is not.
         public var data: Data? {
@@ -198,23 +126,29 @@ extension HTTPArchive {
     }
 
     /// The durations of an exchange's phases, in milliseconds.
-    public struct Timings: Sendable, Equatable {
+    public struct Timings: Sendable, Equatable, Codable {
         /// The time to send the request; 0 if it was not measured separately.
-        public var send: Double
+        public var send = 0.0
         /// The time until the header arrived.
-        public var wait: Double
+        public var wait = 0.0
         /// The time until the body was complete.
-        public var receive: Double
+        public var receive = 0.0
+    }
+}
 
-        /// Makes timings, in milliseconds.
-        /// - Parameters:
-        ///   - send: The time to send the request.
-        ///   - wait: The time until the header arrived.
-        ///   - receive: The time until the body was complete.
-        public init(send: Double = 0, wait: Double = 0, receive: Double = 0) {
-            self.send = send
-            self.wait = wait
-            self.receive = receive
-        }
+extension HTTPArchive.Content {
+    init(_ data: Data, mimeType: String = "") {
+        let plain = String(data: data, encoding: .utf8)
+        self.init(mimeType: mimeType, text: plain ?? data.base64EncodedString(), isBase64: plain == nil)
+    }
+}
+
+extension HTTPArchive.Timings {
+    /// Reads timings. A browser writes -1 for a phase that does not apply.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        send = try container.decodeIfPresent(Double.self, forKey: .send) ?? 0
+        wait = try container.decodeIfPresent(Double.self, forKey: .wait) ?? 0
+        receive = try container.decodeIfPresent(Double.self, forKey: .receive) ?? 0
     }
 }

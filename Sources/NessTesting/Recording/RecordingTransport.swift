@@ -128,8 +128,8 @@ public final class RecordingTransport: ControlledTransport {
         let timings = HTTPArchive.Timings(
             wait: ((headAt ?? end) - start) / .milliseconds(1), receive: (end - (headAt ?? end)) / .milliseconds(1))
         let entry = HTTPArchive.Entry(
-            startedDateTime: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)), request: sent, response: response,
-            timings: timings)
+            startedDateTime: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
+            time: timings.wait + timings.receive, request: sent, response: response, timings: timings)
         state.withLock { $0.entries[number] = entry }
     }
 }

@@ -20,9 +20,9 @@ extension Redactor {
     /// Returns a body without secrets. The text is `nil` for a body that is not in memory, and for one that is not shown.
     func recorded(_ body: Data?, contentType: String?) -> HTTPArchive.Content {
         let type = contentType ?? ""
-        guard let body, !Self.hasParts(body, contentType) else { return HTTPArchive.Content(text: nil, mimeType: type) }
+        guard let body, !Self.hasParts(body, contentType) else { return HTTPArchive.Content(mimeType: type) }
         let excerpt = excerpt(of: body, contentType: contentType, limit: body.count)
-        var content = HTTPArchive.Content(text: nil, mimeType: type)
+        var content = HTTPArchive.Content(mimeType: type)
         switch excerpt.kind {
         case .shown: content.text = excerpt.isCut ? nil : excerpt.text
         case .hidden: break

@@ -50,7 +50,7 @@ public final class ReplayTransport: Transport {
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
         let reply = try choose(request).reply(to: request.method)
-        try await MockExchange(request, clock: clock, receive: receive).run { reply }
+        try await MockExchange(request: request, clock: clock, receive: receive).run { reply }
     }
 
     private func choose(_ request: HTTPRequest) throws -> HTTPArchive.Response {
@@ -72,7 +72,7 @@ public final class ReplayTransport: Transport {
             let known = archive.entries.enumerated().map { index, entry in
                 "\(entry.request.method) \(redactor.redacted(urlText: entry.request.url))\(used.contains(index) ? " (used up)" : "")"
             }
-            throw UnmatchedRequest(request: request, routes: known)
+            throw UnmatchedRequest(request: request, routes: known, nearest: [], others: known)
         }
         return archive.entries[chosen].response
     }

@@ -17,7 +17,7 @@ enum BodyReader {
         case .chunked:
             while true {
                 let size = try chunkSize(reader.line(limit: 4096))
-                if size == 0 { return (body, try trailers(from: reader)) }
+                if size == 0 { return (body, try IncomingRequest.fields(reader.lines(skipsBlankLines: false))) }
                 guard size <= IncomingRequest.bodyLimit - body.count else {
                     throw ConnectionEnd.refused(status: 413, text: "body too large")
                 }
@@ -34,16 +34,5 @@ enum BodyReader {
             throw ConnectionEnd.refused(status: 400, text: "malformed chunk size")
         }
         return size
-    }
-
-    private static func trailers(from reader: ConnectionReader) throws -> HTTPHeaders {
-        var lines: [[UInt8]] = []
-        var size = 0
-        while true {
-            let line = try reader.line(limit: ConnectionReader.headLimit - size, tooLong: 431)
-            if line.isEmpty { return try IncomingRequest.fields(lines) }
-            size += line.count + 2
-            lines.append(line)
-        }
     }
 }

@@ -1,5 +1,7 @@
+import Dispatch
 import Foundation
 import NessHTTP
+import NessLock
 
 /// One accepted connection, from its first byte to its close. Only its own thread uses it.
 final class Connection {
@@ -53,19 +55,42 @@ final class Connection {
     func serve(_ handler: @escaping TestServer.Handler) throws {
         while true {
             let request = try receiveRequest()
-            let reply = try HandlerCall.run(handler, request) { pipe, onEndOfStream in
-                _ = try wait(for: pipe, until: nil, onEndOfStream: onEndOfStream)
-            }
-            guard try respond(reply) else { return }
+            guard try respond(reply(of: handler, to: request)) else { return }
             isBusy = false
         }
+    }
+
+    /// Runs a handler as a task.
+    /// - Returns: The handler's reply, or a 500 with the text of the handler's error.
+    /// - Throws: `ConnectionEnd`. The handler's task is canceled then, and its reply is dropped.
+    private func reply(of handler: @escaping TestServer.Handler, to request: ReceivedRequest) throws -> Reply {
+        let outcome = Lock<Reply?>(nil), isDone = TestGate(), done = DispatchSemaphore(value: 0)
+        let task = Task {
+            let reply: Reply
+            do { reply = try await handler(request) } catch { reply = .text("The handler threw: \(error)", status: 500) }
+            outcome.withLock { $0 = reply }
+            isDone.open()
+            done.signal()
+        }
+        // Most handlers respond immediately. Only for a slower handler does the thread also watch the socket, which takes two descriptors.
+        if done.wait(timeout: .now() + .milliseconds(10)) == .timedOut {
+            do {
+                // A client that only ends its sending looks the same as one that has gone.
+                try wait(for: isDone) { task.cancel() }
+            } catch {
+                task.cancel()
+                throw error
+            }
+        }
+        guard let reply = outcome.withLock({ $0 }) else { throw ConnectionEnd.gone }
+        return reply
     }
 
     /// Reads a request with its body, and records it.
     /// - Throws: `ConnectionEnd`.
     func receiveRequest() throws -> ReceivedRequest {
         isReplying = false
-        let lines = try reader.head()
+        let lines = try reader.lines(skipsBlankLines: true)
         isBusy = true
         let incoming = try IncomingRequest(lines: lines)
         current = incoming
@@ -84,23 +109,20 @@ final class Connection {
     /// - Throws: `ConnectionEnd`.
     func respond(_ reply: Reply) throws -> Bool {
         let clientKeepsAlive = current?.keepsAlive ?? true
-        func encoder(_ headers: HTTPHeaders) -> ReplyEncoder {
+        func send(_ headers: HTTPHeaders, _ encode: (ReplyEncoder) -> [Data]) throws -> Bool {
             let closes = !clientKeepsAlive || IncomingRequest.tokens(headers["Connection"]).contains("close")
-            return ReplyEncoder(isHead: current?.method == .head, isHTTP10: current?.isHTTP10 ?? false, closes: closes)
+            let encoder = ReplyEncoder(isHead: current?.method == .head, isHTTP10: current?.isHTTP10 ?? false, closes: closes)
+            for data in encode(encoder) { try self.send(data) }
+            isReplying = false
+            return !closes
         }
         // A peer that has ended its own sending may still be waiting for the reply.
         if reply.delay > .zero { _ = try wait(for: nil, until: .now + reply.delay, onEndOfStream: {}) }
         switch reply.content {
         case .full(let status, let headers, let body):
-            let encoder = encoder(headers)
-            for data in encoder.encode(status: status, headers: headers, body: body) { try send(data) }
-            isReplying = false
-            return !encoder.closes
+            return try send(headers) { $0.encode(status: status, headers: headers, body: body) }
         case .chunked(let status, let headers, let pieces, let trailers):
-            let encoder = encoder(headers)
-            for data in encoder.encode(status: status, headers: headers, pieces: pieces, trailers: trailers) { try send(data) }
-            isReplying = false
-            return !encoder.closes
+            return try send(headers) { $0.encode(status: status, headers: headers, pieces: pieces, trailers: trailers) }
         case .script(let steps):
             do {
                 try ScriptRunner(connection: self).run(steps)
@@ -122,6 +144,18 @@ final class Connection {
         try data.withUnsafeBytes { try socket.send($0) }
     }
 
+    /// Blocks until a gate is open.
+    /// - Parameter onEndOfStream: See `wait(for:until:onEndOfStream:)`.
+    /// - Throws: `ConnectionEnd.gone` if the peer has closed or the server stops.
+    func wait(for gate: TestGate, onEndOfStream: (() -> Void)? = nil) throws {
+        guard !gate.isOpen else { return }
+        guard let pipe = try? WakePipe() else { throw ConnectionEnd.gone }
+        defer { pipe.close() }
+        gate.addWakeUp(pipe)
+        defer { gate.removeWakeUp(pipe) }
+        _ = try wait(for: pipe, until: nil, onEndOfStream: onEndOfStream)
+    }
+
     /// Blocks until a pipe is woken or a deadline has passed. Bytes that the peer sends meanwhile stay in the buffer.
     /// - Parameters:
     ///   - pipe: The pipe to wait for.
@@ -141,7 +175,8 @@ final class Connection {
             if let deadline {
                 let left = ContinuousClock.now.duration(to: deadline)
                 if left <= .zero { return false }
-                timeout = Self.milliseconds(left)
+                // Rounded up, so that a wait never ends early. Capped at a day, after which this loop waits again.
+                timeout = Int32((min(left, .seconds(86_400)) / .milliseconds(1)).rounded(.up))
             }
             let events = reads ? Platform.readable : 0
             switch PollResult.of(socket.descriptor, events: events, stop: socket.stop, pipe: pipe?.readingEnd, timeout: timeout) {
@@ -154,12 +189,6 @@ final class Connection {
                 onEndOfStream()
             }
         }
-    }
-
-    private static func milliseconds(_ duration: Duration) -> Int32 {
-        let (seconds, attoseconds) = duration.components
-        // Rounded up, so that a wait never ends early. Capped at a day, after which the loop above waits again.
-        return Int32(min(seconds, 86_400) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 
     /// Rejects a malformed request and closes. It reads what the peer still sends, because a close over unread bytes would reset the

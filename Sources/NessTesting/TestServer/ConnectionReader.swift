@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// Reads a connection through a buffer. Only the connection's own thread uses it.
 final class ConnectionReader {
     /// The largest request head, in bytes.
@@ -89,17 +81,17 @@ final class ConnectionReader {
         }
     }
 
-    /// Reads up to the blank line after the header fields.
+    /// Reads up to the blank line after header fields or trailers.
+    /// - Parameter skipsBlankLines: True if blank lines may come first, as before a request (RFC 9112, 2.2).
     /// - Returns: The lines without their ends and without the blank one.
-    /// - Throws: `ConnectionEnd`, like `line(limit:)`; with status 431 if the head exceeds the limit.
-    func head() throws -> [[UInt8]] {
+    /// - Throws: `ConnectionEnd`, like `line(limit:)`; with status 431 if the lines exceed the limit.
+    func lines(skipsBlankLines: Bool) throws -> [[UInt8]] {
         var lines: [[UInt8]] = []
         var size = 0
         while true {
             let line = try line(limit: Self.headLimit - size, tooLong: 431)
             size += line.count + 2
-            // A server skips blank lines before a request (RFC 9112, 2.2).
-            if !line.isEmpty { lines.append(line) } else if !lines.isEmpty { return lines }
+            if !line.isEmpty { lines.append(line) } else if !lines.isEmpty || !skipsBlankLines { return lines }
         }
     }
 

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// The reason why a connection's thread stops its work. It never reaches a user.
 enum ConnectionEnd: Error {
     /// The peer closed or reset the connection, or the server stops.
@@ -68,7 +60,7 @@ final class ConnectionSocket {
         session.close()
         let output = session.takeOutput()
         output.withUnsafeBytes { bytes in
-            if let base = bytes.baseAddress { _ = Platform.retrying { sendBytes(base, bytes.count) } }
+            if let base = bytes.baseAddress { _ = Platform.retrying { Platform.transmit(base, bytes.count, to: descriptor) } }
         }
     }
 
@@ -112,9 +104,6 @@ final class ConnectionSocket {
         }
     }
 
-    /// Sends bytes as they are, even on an encrypted connection.
-    func sendUnencrypted(_ bytes: UnsafeRawBufferPointer) throws { try sendRaw(bytes) }
-
     private func receiveRaw(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         var poll = PollResult.nothing
@@ -145,10 +134,11 @@ final class ConnectionSocket {
         }
     }
 
-    private func sendRaw(_ bytes: UnsafeRawBufferPointer) throws {
+    /// Sends bytes as they are, even on an encrypted connection.
+    func sendRaw(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while !rest.isEmpty, let base = rest.baseAddress {
-            let (count, code) = Platform.retrying { sendBytes(base, rest.count) }
+            let (count, code) = Platform.retrying { Platform.transmit(base, rest.count, to: descriptor) }
             if count < 0 {
                 guard code == EAGAIN || code == EWOULDBLOCK else { throw ConnectionEnd.gone }
                 if PollResult.of(descriptor, events: Platform.writable, stop: stop) == .ended { throw ConnectionEnd.gone }
@@ -156,15 +146,5 @@ final class ConnectionSocket {
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }
-    }
-
-    private func sendBytes(_ base: UnsafeRawPointer, _ count: Int) -> Int {
-        #if canImport(Glibc)
-        Glibc.send(descriptor, base, count, Platform.sendFlags)
-        #elseif canImport(Musl)
-        Musl.send(descriptor, base, count, Platform.sendFlags)
-        #else
-        Darwin.send(descriptor, base, count, Platform.sendFlags)
-        #endif
     }
 }

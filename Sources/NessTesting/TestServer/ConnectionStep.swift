@@ -42,8 +42,7 @@ public struct ConnectionStep: Sendable {
     /// - Parameter bytes: The number of bytes.
     public static func receive(bytes: Int) -> ConnectionStep { ConnectionStep(action: .receive(bytes)) }
 
-    /// Sends text as UTF-8, unchanged. Lines need their own `\r
-    /// `.
+    /// Sends text as UTF-8, unchanged. Lines need their own `\r\n`.
     /// - Parameter text: The text.
     public static func send(_ text: String) -> ConnectionStep { ConnectionStep(action: .send(Data(text.utf8))) }
 
@@ -133,8 +132,4 @@ public struct ConnectionStep: Sendable {
 public struct ConnectionInfo: Sendable, Hashable {
     /// The number of this connection among all that the server has accepted, counted from 1.
     public let number: Int
-
-    /// Makes the value for a connection, to try a script without a server.
-    /// - Parameter number: The connection's number, counted from 1.
-    public init(number: Int) { self.number = number }
 }

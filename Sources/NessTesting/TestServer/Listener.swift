@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// The listening socket and its accept loop. Only the thread in `acceptAll` closes the socket.
 final class Listener: Sendable {
     private let descriptor: Int32
@@ -63,7 +55,7 @@ final class Listener: Sendable {
             // With no descriptors left, the listener would stay readable. So only the wake-up is polled then, for 50 ms.
             var descriptors = [pollfd(fd: wakeUp.readingEnd, events: Platform.readable, revents: 0)]
             if !isStarved { descriptors.append(pollfd(fd: descriptor, events: Platform.readable, revents: 0)) }
-            Platform.poll(&descriptors, timeout: isStarved ? 50 : -1)
+            Platform.wait(for: &descriptors, timeout: isStarved ? 50 : -1)
             if descriptors[0].revents != 0 { return }
             isStarved = acceptPending(body)
         }

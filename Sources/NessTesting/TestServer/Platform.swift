@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
+import Foundation
 
 /// The functions and constants whose names or types differ between the C libraries.
 enum Platform {
@@ -55,16 +49,6 @@ enum Platform {
         }
     }
 
-    static func connect(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Int32 {
-        #if canImport(Glibc)
-        Glibc.connect(descriptor, address, length)
-        #elseif canImport(Musl)
-        Musl.connect(descriptor, address, length)
-        #else
-        Darwin.connect(descriptor, address, length)
-        #endif
-    }
-
     static func closeDescriptor(_ descriptor: Int32) {
         // Not repeated after EINTR: the descriptor is closed anyway, and another thread may already have got the same number.
         _ = close(descriptor)
@@ -102,15 +86,9 @@ enum Platform {
 
     /// Waits for readiness.
     /// - Parameter timeout: Milliseconds, or -1 for none.
-    static func poll(_ descriptors: inout [pollfd], timeout: Int32) {
-        #if canImport(Glibc)
-        _ = Glibc.poll(&descriptors, nfds_t(descriptors.count), timeout)
-        #elseif canImport(Musl)
-        _ = Musl.poll(&descriptors, nfds_t(descriptors.count), timeout)
-        #else
-        _ = Darwin.poll(&descriptors, nfds_t(descriptors.count), timeout)
-        #endif
-    }
+    static func wait(for descriptors: inout [pollfd], timeout: Int32) { _ = poll(&descriptors, nfds_t(descriptors.count), timeout) }
 
-    static func text(of code: Int32) -> String { String(cString: strerror(code)) }
+    /// Sends bytes without blocking.
+    /// - Returns: The number of bytes, or -1.
+    static func transmit(_ base: UnsafeRawPointer, _ count: Int, to descriptor: Int32) -> Int { send(descriptor, base, count, sendFlags) }
 }

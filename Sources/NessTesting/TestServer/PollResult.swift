@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
+import Foundation
 
 /// The reason why a connection's thread was woken.
 enum PollResult {
@@ -22,7 +16,7 @@ enum PollResult {
             pollfd(fd: socket, events: events | Platform.ended, revents: 0), pollfd(fd: stop, events: Platform.readable, revents: 0),
         ]
         if let pipe { descriptors.append(pollfd(fd: pipe, events: Platform.readable, revents: 0)) }
-        Platform.poll(&descriptors, timeout: timeout)
+        Platform.wait(for: &descriptors, timeout: timeout)
         if descriptors[1].revents != 0 { return .ended }
         if pipe != nil, descriptors[2].revents != 0 { return .woken }
         let happened = descriptors[0].revents

@@ -9,15 +9,6 @@ public struct ReceivedRequest: Sendable {
         public var name: String
         /// The value, decoded; empty if there is no `=`.
         public var value: String
-
-        /// Makes a pair.
-        /// - Parameters:
-        ///   - name: The name, decoded.
-        ///   - value: The value, decoded.
-        public init(name: String, value: String) {
-            self.name = name
-            self.value = value
-        }
     }
 
     /// The method.
@@ -25,55 +16,27 @@ public struct ReceivedRequest: Sendable {
     /// The request target exactly as on the request line, such as `/users/1?full=yes`.
     public var target: String
     /// The header fields, in the order of arrival.
-    public var headers: HTTPHeaders
+    public var headers: HTTPHeaders = [:]
     /// The body; empty if there was none, or if `isBodyDropped` is true.
-    public var body: Data
+    public var body = Data()
     /// The trailer fields of a chunked body.
-    public var trailers: HTTPHeaders
+    public var trailers: HTTPHeaders = [:]
     /// True if the body arrived with `Transfer-Encoding: chunked`.
-    public var isChunked: Bool
+    public var isChunked = false
     /// The text that each placeholder of a mock's route matched. Always empty on a `TestServer`.
-    public var pathParameters: [String: String]
+    public var pathParameters: [String: String] = [:]
     /// The number of the request among all that its server or mock has received, counted from 1; with `RequestBuilder.mock(_:)`, among the
     /// attempts of its request. Handlers may start in another order than their requests arrive, so use this number to recognize the first
     /// request, rather than a count of the handler's calls.
     public var number = 1
     /// The number of the server's connection that carried the request, counted from 1.
-    public var connectionNumber: Int
+    public var connectionNumber = 1
     /// The number of the request on its connection, counted from 1.
-    public var requestNumberOnConnection: Int
+    public var requestNumberOnConnection = 1
     /// True if the body has been removed from `TestServer.requests` to bound its memory. Always false in a handler.
     public internal(set) var isBodyDropped = false
-    private var givenURL: URL?
-
-    /// Makes a request, for a test or a mock.
-    /// - Parameters:
-    ///   - method: The method.
-    ///   - target: The raw request target: path and query.
-    ///   - headers: The header fields.
-    ///   - body: The body, without chunk framing.
-    ///   - trailers: The trailer fields.
-    ///   - isChunked: True if the body arrived in chunks.
-    ///   - pathParameters: The text that each placeholder of a route matched.
-    ///   - connectionNumber: The number of the connection, counted from 1.
-    ///   - requestNumberOnConnection: The number of the request on that connection, counted from 1.
-    ///   - url: The full URL. If `nil`, it is built from the `Host` field and the target.
-    public init(
-        method: HTTPMethod, target: String, headers: HTTPHeaders = [:], body: Data = Data(), trailers: HTTPHeaders = [:],
-        isChunked: Bool = false, pathParameters: [String: String] = [:], connectionNumber: Int = 1, requestNumberOnConnection: Int = 1,
-        url: URL? = nil
-    ) {
-        self.method = method
-        self.target = target
-        self.headers = headers
-        self.body = body
-        self.trailers = trailers
-        self.isChunked = isChunked
-        self.pathParameters = pathParameters
-        self.connectionNumber = connectionNumber
-        self.requestNumberOnConnection = requestNumberOnConnection
-        self.givenURL = url
-    }
+    /// The URL that a mock received; `nil` on a `TestServer`.
+    var givenURL: URL?
 
     /// The full URL; `nil` if host and target do not form one.
     public var url: URL? { givenURL ?? URL(string: "http://\(headers["host"] ?? "")\(originForm)") }

@@ -36,9 +36,6 @@ public struct Reply: Sendable {
     /// The delay before the reply starts.
     package var delay = Duration.zero
 
-    /// Makes a reply.
-    package init(content: Content) { self.content = content }
-
     /// Text, as `text/plain; charset=utf-8` unless the headers set another type.
     /// - Parameters:
     ///   - text: The body.

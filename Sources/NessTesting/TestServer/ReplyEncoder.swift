@@ -26,19 +26,10 @@ struct ReplyEncoder {
         guard !isHTTP10 else { return encode(status: status, headers: headers, body: Data(pieces.joined())) }
         let message = head(status, Self.framed(headers, status: status, length: nil))
         if isHead || Self.forbidsBody(status) { return [message] }
-        var sends: [Data] = []
-        var pending = message
-        for piece in pieces {
-            pending.append(contentsOf: "\(String(piece.count, radix: 16))\r\n".utf8)
-            pending.append(piece)
-            pending.append(contentsOf: "\r\n".utf8)
-            sends.append(pending)
-            pending = Data()
-        }
-        var end = "0\r\n"
-        for field in trailers { end += "\(field.name): \(field.value)\r\n" }
-        end += "\r\n"
-        if sends.isEmpty { sends.append(pending) }
+        let end = "0\r\n" + trailers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
+        var sends = pieces.map { Data("\(String($0.count, radix: 16))\r\n".utf8) + $0 + Data("\r\n".utf8) }
+        if sends.isEmpty { sends = [Data()] }
+        sends[0] = message + sends[0]
         sends[sends.count - 1].append(contentsOf: end.utf8)
         return sends
     }

@@ -16,10 +16,10 @@ struct ScriptRunner {
         case .receiveRequest: _ = try connection.receiveRequest()
         case .receive(let count): try connection.reader.bytes(count) { _ in }
         case .send(let data): try connection.send(data)
-        case .sendUnencrypted(let data): try data.withUnsafeBytes { try connection.socket.sendUnencrypted($0) }
+        case .sendUnencrypted(let data): try data.withUnsafeBytes { try connection.socket.sendRaw($0) }
         case .drip(let data, let interval): try drip(data, interval)
         case .respond(let reply): _ = try connection.respond(reply)
-        case .wait(let gate): try wait(for: gate)
+        case .wait(let gate): try connection.wait(for: gate)
         case .signal(let gate): gate.open()
         case .delay(let duration): _ = try connection.wait(for: nil, until: .now + duration)
         case .stall:
@@ -61,14 +61,5 @@ struct ScriptRunner {
             isFirst = false
             try connection.send(Data([byte]))
         }
-    }
-
-    private func wait(for gate: TestGate) throws {
-        guard !gate.isOpen else { return }
-        guard let pipe = try? WakePipe() else { throw ConnectionEnd.gone }
-        defer { pipe.close() }
-        gate.addWakeUp(pipe)
-        defer { gate.removeWakeUp(pipe) }
-        _ = try connection.wait(for: pipe, until: nil)
     }
 }

@@ -1,9 +1,10 @@
 import Foundation
 import NessHTTP
+import NessLock
 import NessPromise
 
 /// The part of a `TestServer` that its threads share. It outlives the server object until the last thread has ended.
-final class ServerCore: @unchecked Sendable {
+final class ServerCore: Sendable {
     /// The treatment of a connection.
     enum Behavior: Sendable {
         case handler(TestServer.Handler)
@@ -21,12 +22,14 @@ final class ServerCore: @unchecked Sendable {
     /// Wakes every connection's thread from any wait.
     private let stopPipe: WakePipe
 
-    // `lock` guards every var below.
-    private let lock = NSLock()
-    private var counters = TestServer.Statistics()
-    private var log = RequestLog()
-    private var threads = 0
-    private var isStopping = false
+    private struct State: Sendable {
+        var counters = TestServer.Statistics()
+        var log = RequestLog()
+        var threads = 0
+        var isStopping = false
+    }
+
+    private let state = Lock(State())
 
     init(listener: Listener, stopPipe: WakePipe, tls: TLSContext?, behavior: Behavior, recordsRequests: Bool) {
         self.tls = tls
@@ -36,8 +39,8 @@ final class ServerCore: @unchecked Sendable {
         self.recordsRequests = recordsRequests
     }
 
-    var statistics: TestServer.Statistics { lock.withLock { counters } }
-    var requests: [ReceivedRequest] { lock.withLock { log.newest } }
+    var statistics: TestServer.Statistics { state.withLock { $0.counters } }
+    var requests: [ReceivedRequest] { state.withLock { $0.log.newest } }
 
     /// Starts the thread that accepts connections.
     /// - Throws: `TestServerError` if the process has no threads left.
@@ -53,21 +56,21 @@ final class ServerCore: @unchecked Sendable {
 
     /// Ends the listener and every connection. Does not wait for them.
     func beginStop() {
-        lock.withLock { isStopping = true }
+        state.withLock { $0.isStopping = true }
         listener.stop()
         stopPipe.wake()
     }
 
     /// Suspends until every thread has ended, even when the waiting task is canceled.
-    func ended() async { await changed.wait(heedingCancellation: false) { lock.withLock { threads == 0 } } }
+    func ended() async { await changed.wait(heedingCancellation: false) { state.withLock { $0.threads == 0 } } }
 
     /// Suspends until a condition holds.
     /// - Returns: True if the condition holds; false if the task was canceled or the server has ended.
     func wait(until predicate: (TestServer.Statistics) -> Bool) async -> Bool {
         await changed.wait {
-            let (current, remaining) = lock.withLock { (counters, threads) }
-            if predicate(current) { return true }
-            return remaining == 0 ? nil : false
+            let (counters, threads) = state.withLock { ($0.counters, $0.threads) }
+            if predicate(counters) { return true }
+            return threads == 0 ? nil : false
         }
     }
 
@@ -79,7 +82,7 @@ final class ServerCore: @unchecked Sendable {
         change {
             $0.counters.requestCount += 1
             request.number = $0.counters.requestCount
-            if $0.recordsRequests { $0.log.append(request) }
+            if recordsRequests { $0.log.append(request) }
         }
     }
 
@@ -87,15 +90,14 @@ final class ServerCore: @unchecked Sendable {
     func changeBusyConnections(by difference: Int) { change { $0.counters.busyConnections += difference } }
 
     private func accept(_ descriptor: Int32) {
-        var number = 0
-        change {
-            guard !$0.isStopping else { return }
-            $0.counters.connectionCount += 1
-            $0.counters.openConnections += 1
-            number = $0.counters.connectionCount
+        let number = change { state -> Int? in
+            guard !state.isStopping else { return nil }
+            state.counters.connectionCount += 1
+            state.counters.openConnections += 1
+            return state.counters.connectionCount
         }
-        guard number > 0 else { return Platform.closeDescriptor(descriptor) }
-        let code = run { [number] core in
+        guard let number else { return Platform.closeDescriptor(descriptor) }
+        let code = run { core in
             let session = core.tls.flatMap { TLSSession($0) }
             let socket = ConnectionSocket(descriptor: descriptor, stop: core.stopPipe.readingEnd, session: session)
             let connection = Connection(socket: socket, core: core, number: number)
@@ -112,7 +114,7 @@ final class ServerCore: @unchecked Sendable {
     /// Runs a closure on a separate thread.
     /// - Returns: 0, or the `errno` of a thread that could not be started.
     private func run(_ body: @escaping @Sendable (ServerCore) -> Void) -> Int32 {
-        lock.withLock { threads += 1 }
+        state.withLock { $0.threads += 1 }
         let code = NativeThread.start(stackSize: 512 << 10) {
             Thread.current.name = "ness.testserver"
             body(self)
@@ -122,8 +124,9 @@ final class ServerCore: @unchecked Sendable {
         return code
     }
 
-    private func change(_ body: (ServerCore) -> Void) {
-        lock.withLock { body(self) }
-        changed.notify()
+    @discardableResult
+    private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        defer { changed.notify() }
+        return state.withLock(body)
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import NessHTTP
+import NessLock
 
 /// A one-time switch between a test and a handler or script of a `TestServer`. It is closed at first, and stays open after `open()`.
 ///
@@ -15,50 +15,43 @@ import NessHTTP
 /// await received.wait()   // the server has it
 /// go.open()               // now it responds
 /// ```
-public final class TestGate: @unchecked Sendable {
-    // `lock` guards `opened`, `waiting` and `wakeUps`.
-    private let lock = NSLock()
-    private var opened = false
-    private var waiting = WaiterQueue<Waiter>()
-    private var wakeUps: [ObjectIdentifier: WakePipe] = [:]
+public final class TestGate: Sendable {
+    private struct State: Sendable {
+        var isOpen = false
+        var wakeUps: [ObjectIdentifier: WakePipe] = [:]
+    }
+
+    private let state = Lock(State())
+    private let changed = ChangeSignal()
 
     /// Makes a closed gate.
     public init() {}
 
     /// True if the gate is open.
-    public var isOpen: Bool { lock.withLock { opened } }
+    public var isOpen: Bool { state.withLock { $0.isOpen } }
 
     /// Opens the gate and resumes all that wait at it. Further calls do nothing. Callable from any thread.
     public func open() {
-        let (waiters, pipes) = lock.withLock {
-            opened = true
-            let pipes = Array(wakeUps.values)
-            wakeUps.removeAll()
-            return (waiting.takeAll(), pipes)
+        let pipes = state.withLock { state in
+            defer { state = State(isOpen: true) }
+            return state.wakeUps.values
         }
-        for waiter in waiters { waiter.resume() }
+        changed.notify()
         for pipe in pipes { pipe.wake() }
     }
 
     /// Suspends until the gate is open. Returns immediately if the gate is open already, or if the waiting task is canceled.
-    public func wait() async {
-        let waiter: Waiter? = lock.withLock {
-            opened ? nil : waiting.join { id in Waiter { [self] in lock.withLock { _ = waiting.leave(id) } } }
-        }
-        try? await waiter?.wait()
-    }
+    public func wait() async { await changed.wait { isOpen } }
 
     /// Registers a pipe that `open()` wakes; a connection's thread polls it. If the gate is open, the pipe is woken immediately.
     func addWakeUp(_ pipe: WakePipe) {
-        let isOpen = lock.withLock {
-            if !opened { wakeUps[ObjectIdentifier(pipe)] = pipe }
-            return opened
+        let isOpen = state.withLock { state in
+            if !state.isOpen { state.wakeUps[ObjectIdentifier(pipe)] = pipe }
+            return state.isOpen
         }
         if isOpen { pipe.wake() }
     }
 
     /// Removes a pipe.
-    func removeWakeUp(_ pipe: WakePipe) {
-        lock.withLock { _ = wakeUps.removeValue(forKey: ObjectIdentifier(pipe)) }
-    }
+    func removeWakeUp(_ pipe: WakePipe) { state.withLock { _ = $0.wakeUps.removeValue(forKey: ObjectIdentifier(pipe)) } }
 }

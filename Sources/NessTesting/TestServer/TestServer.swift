@@ -36,9 +36,6 @@ public final class TestServer: Sendable {
         public var busyConnections = 0
         /// The number of bytes received on all connections.
         public var bytesReceived = 0
-
-        /// Counters at zero.
-        public init() {}
     }
 
     /// The server's address: `http://127.0.0.1:` and the port, without a slash at the end; `https` if the server has a certificate.
@@ -47,9 +44,12 @@ public final class TestServer: Sendable {
     public let port: Int
     private let core: ServerCore
 
-    private init(
-        port: UInt16, tls: TLSContext?, recordsRequests: Bool, behavior: ServerCore.Behavior
+    /// Starts a server: see `start`.
+    init(
+        port: UInt16 = 0, certificate: TestCertificate? = nil, clientAuthority: TestAuthority? = nil, maximumTLSVersion: TLSVersion? = nil,
+        recordsRequests: Bool, behavior: ServerCore.Behavior
     ) throws {
+        let tls = try certificate.map { try TLSContext($0, clientAuthority: clientAuthority, maximumVersion: maximumTLSVersion) }
         let stopPipe = try WakePipe()
         let listener = try Listener(port: port)
         let scheme = tls == nil ? "http" : "https"
@@ -58,11 +58,6 @@ public final class TestServer: Sendable {
         self.port = Int(listener.port)
         core = ServerCore(listener: listener, stopPipe: stopPipe, tls: tls, behavior: behavior, recordsRequests: recordsRequests)
         try core.start()
-    }
-
-    /// Starts a plain server that runs a script on each connection, and keeps no requests. Its port is one that the system picks.
-    convenience init(script: @escaping @Sendable (ConnectionInfo) -> [ConnectionStep]) throws {
-        try self.init(port: 0, tls: nil, recordsRequests: false, behavior: .script(script))
     }
 
     deinit { core.beginStop() }
@@ -82,8 +77,9 @@ public final class TestServer: Sendable {
         port: UInt16 = 0, certificate: TestCertificate? = nil, clientAuthority: TestAuthority? = nil, maximumTLSVersion: TLSVersion? = nil,
         recordsRequests: Bool = true, _ handler: @escaping Handler
     ) async throws -> TestServer {
-        let tls = try certificate.map { try TLSContext($0, clientAuthority: clientAuthority, maximumVersion: maximumTLSVersion) }
-        return try TestServer(port: port, tls: tls, recordsRequests: recordsRequests, behavior: .handler(handler))
+        try TestServer(
+            port: port, certificate: certificate, clientAuthority: clientAuthority, maximumTLSVersion: maximumTLSVersion,
+            recordsRequests: recordsRequests, behavior: .handler(handler))
     }
 
     /// Starts a server that runs a script on each connection, from before the first byte.
@@ -101,8 +97,9 @@ public final class TestServer: Sendable {
         port: UInt16 = 0, certificate: TestCertificate? = nil, clientAuthority: TestAuthority? = nil, maximumTLSVersion: TLSVersion? = nil,
         recordsRequests: Bool = true, script: @escaping @Sendable (_ connection: ConnectionInfo) -> [ConnectionStep]
     ) async throws -> TestServer {
-        let tls = try certificate.map { try TLSContext($0, clientAuthority: clientAuthority, maximumVersion: maximumTLSVersion) }
-        return try TestServer(port: port, tls: tls, recordsRequests: recordsRequests, behavior: .script(script))
+        try TestServer(
+            port: port, certificate: certificate, clientAuthority: clientAuthority, maximumTLSVersion: maximumTLSVersion,
+            recordsRequests: recordsRequests, behavior: .script(script))
     }
 
     /// The received requests, oldest first. The server keeps the newest 10,000, with at most 64 MiB of bodies. Beyond that the oldest
@@ -149,5 +146,5 @@ public struct TestServerError: Error, Sendable, Hashable, CustomStringConvertibl
     public let code: Int32
 
     /// The call and the system's text for the code.
-    public var description: String { "\(operation) failed: \(Platform.text(of: code)) (errno \(code))" }
+    public var description: String { "\(operation) failed: \(String(cString: strerror(code))) (errno \(code))" }
 }

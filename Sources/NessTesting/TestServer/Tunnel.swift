@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// Forwards bytes in both directions between a client and another server, on the connection's thread.
 struct Tunnel {
     private let client: ConnectionSocket
@@ -17,20 +9,21 @@ struct Tunnel {
     /// - Throws: `ConnectionEnd.gone` if nothing listens. The client has been sent a reset then.
     init(from client: ConnectionSocket, toPort port: Int) throws {
         self.client = client
-        guard let port = UInt16(exactly: port), let descriptor = Self.connect(to: port) else {
+        guard let port = UInt16(exactly: port), let descriptor = Self.connection(to: port) else {
             client.close(resetting: true)
             throw ConnectionEnd.gone
         }
         server = ConnectionSocket(descriptor: descriptor, stop: client.stop)
     }
 
-    private static func connect(to port: UInt16) -> Int32? {
+    /// Connects to a port of 127.0.0.1; `nil` if nothing listens there.
+    static func connection(to port: UInt16) -> Int32? {
         let descriptor = socket(AF_INET, Platform.streamSocket, 0)
         guard descriptor >= 0 else { return nil }
         _ = Platform.prepareSocket(descriptor)
         let (result, _) = Platform.withLoopback(port) { address, length in
             // The system accepts or refuses a loopback connection immediately.
-            Platform.retrying { Int(Platform.connect(descriptor, address, length)) }
+            Platform.retrying { Int(connect(descriptor, address, length)) }
         }
         if result == 0 { return descriptor }
         Platform.closeDescriptor(descriptor)
@@ -60,7 +53,7 @@ struct Tunnel {
         while !open.isEmpty {
             var descriptors = open.map { pollfd(fd: $0.from.descriptor, events: Platform.readable, revents: 0) }
             descriptors.append(pollfd(fd: client.stop, events: Platform.readable, revents: 0))
-            Platform.poll(&descriptors, timeout: -1)
+            Platform.wait(for: &descriptors, timeout: -1)
             if descriptors.last?.revents != 0 { throw ConnectionEnd.gone }
             for (index, way) in open.enumerated().reversed() where descriptors[index].revents != 0 {
                 let count = try way.from.receive(into: buffer)

@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// Wakes a thread that is in `poll`, from any other thread. A woken pipe stays woken.
 final class WakePipe: @unchecked Sendable {
     // `lock` guards `isClosed` and the writing end, so no thread writes to a closed descriptor.

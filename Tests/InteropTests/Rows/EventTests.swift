@@ -21,7 +21,7 @@ extension Interop {
                 #expect(events == ["1", "2", "3", "4"])
                 let seen = try await ness.httpRequest(withUrl: node.at("/last-event-ids")).decoded(as: [String?].self)
                 #expect(seen == ["2"])
-                await node.stop()
+                await node.process.stop()
             }
         }
 
@@ -40,7 +40,7 @@ extension Interop {
                 #expect([.connectionLost, .truncated].contains(error?.kind), "\(String(describing: error))")
                 let seen = try await ness.httpRequest(withUrl: node.at("/last-event-ids")).decoded(as: [String?].self)
                 #expect(seen.isEmpty)
-                await node.stop()
+                await node.process.stop()
             }
         }
     }

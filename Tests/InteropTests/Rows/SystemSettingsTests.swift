@@ -16,18 +16,10 @@ extension Interop {
 
         @Test("a plain request and a tunnel arrive through Squid, with their bodies")
         func open() async throws {
-            let squid = try await Servers.get(Squid.self), node = try await Servers.get(Node.self)
-            let nginx = try await Servers.get(Nginx.self), ness = try Wire.urlSession.ness()
+            let squid = try await Servers.get(Squid.self), ness = try Wire.urlSession.ness()
             for (port, credentials) in [(squid.openPort, ""), (squid.closedPort, "\(Squid.user):hidden%20word@")] {
                 Self.useProxy(port: port, credentials: credentials)
-                for address in [node.at("/digest"), nginx.securely(at: "/origin/digest")] {
-                    for size in [0, 5, 3 << 20] {
-                        let request = ness.httpRequest(.post, withUrl: address).set(body: patternedData(size))
-                        let seen = try await request.decoded(as: SeenBody.self)
-                        #expect(seen.length == size && seen.headers["proxy-authorization"] == nil)
-                        #expect((seen.headers["via"]?.contains("squid") == true) == address.hasPrefix("http:"))
-                    }
-                }
+                try await Interop.expectProxied(ness)
             }
         }
 
@@ -37,22 +29,7 @@ extension Interop {
             let refusals = [(squid.closedPort, nginx.securely(at: "/origin/digest"), 407), (squid.openPort, "https://denied.test/", 403)]
             for (port, address, status) in refusals {
                 Self.useProxy(port: port)
-                for method in [HTTPMethod.get, .post] {
-                    let promise = ness.httpRequest(method, withUrl: address).dataRequest(with: CounterRetryControl(maxRetryCount: 2))
-                    let error = try #require(await promise.nessError())
-                    #expect(error.kind == .cannotConnect && error.context.attempts == 1 && !error.isTransient, "\(error)")
-                    #expect(!error.mayHaveReachedServer && error.context.reason.contains("\(status)"))
-                }
-            }
-        }
-
-        @Test("an invalid certificate is a typed error, and a valid one is accepted")
-        func certificates() async throws {
-            let server = try await Servers.get(Nginx.self), ness = try Wire.urlSession.ness()
-            #expect(try await ness.httpRequest(withUrl: server.securely(at: "/origin/digest")).response().statusCode == 200)
-            for (entrance, expected) in [(Nginx.Entrance.expired, TLSFailure.expired), (.wrongHost, .wrongHost), (.untrusted, .untrusted)] {
-                let error = await ness.httpRequest(withUrl: server.at("/x", entrance)).dataRequest().nessError()
-                #expect(error?.tlsFailure == expected, "\(String(describing: error))")
+                for method in [HTTPMethod.get, .post] { try await Interop.expectRejected(ness, method, address, status: status) }
             }
         }
     }

@@ -46,23 +46,6 @@ extension Interop {
             #expect(recorder.log.entries.last?.isReused == true)
         }
 
-        @Test(
-            "fifty simultaneous requests over HTTP/2 share connections", .needs(.nginx, .apache, .node),
-            .enabled(if: Wire.secureVersion == .http2, "HTTP/2 is not used with this libcurl"), arguments: WebServers.allCases)
-        func simultaneous(server: WebServers) async throws {
-            let recorder = ConnectionRecorder(), origin = try await server.running().securely(at: "/origin/digest")
-            let ness = try Wire.curl.ness(observers: [recorder]) { $0.maximumConnectionsPerHost = 50 }
-            let promises = (0..<50).map { number in
-                ness.httpRequest(.put, withUrl: origin).set(stringBody: "\(number)").dataRequest(decoding: SeenBody.self)
-            }
-            for (number, promise) in promises.enumerated() {
-                let length = try await promise.value.length
-                #expect(length == "\(number)".count)
-            }
-            #expect(recorder.log.entries.allSatisfy { $0.httpVersion == .http2 })
-            #expect(recorder.log.entries.filter { !$0.isReused }.count < 50)
-        }
-
         @Test("early hints are reported, and trailers do not disturb the body", .needs(.node))
         func interim() async throws {
             let node = try await Servers.get(Node.self)

@@ -3,7 +3,7 @@ import Foundation
 import NessTesting
 
 /// An Apache httpd with files, WebDAV, redirects and a proxy to `Node`, over HTTP/1.1 and, with TLS, HTTP/2.
-final class Apache: WebServer {
+struct Apache: WebServer {
     /// A port of its own for each way to be reached.
     enum Entrance: String, CaseIterable, Sendable {
         case plain
@@ -13,11 +13,7 @@ final class Apache: WebServer {
 
     let root: URL
     let process: ServerProcess
-    private let entrances: Entrances<Entrance>
-
-    private init(_ root: URL, _ process: ServerProcess, _ entrances: Entrances<Entrance>) {
-        (self.root, self.process, self.entrances) = (root, process, entrances)
-    }
+    let entrances: Entrances<Entrance>
 
     static func start(in folder: URL) async throws -> Apache {
         let root = folder.appending(path: "www"), node = try await Servers.get(Node.self)
@@ -31,7 +27,7 @@ final class Apache: WebServer {
         let file = folder.appending(path: "httpd.conf")
         try configuration(folder, root, entrances, originPort: node.port).write(to: file, atomically: true, encoding: .utf8)
         let arguments = ["-d", folder.path, "-f", file.path, "-DFOREGROUND"]
-        return Apache(root, try await .start(.apache, arguments, in: folder, ready: Self.resumed), entrances)
+        return Apache(root: root, process: try await .start(.apache, arguments, in: folder, ready: Self.resumed), entrances: entrances)
     }
 
     private static func configuration(_ folder: URL, _ root: URL, _ entrances: Entrances<Entrance>, originPort: Int) -> String {
@@ -93,7 +89,5 @@ final class Apache: WebServer {
     func reload() async throws { try await process.signal(SIGUSR1, until: Self.resumed) }
 
     private static let resumed = "resuming normal operations"
-
-    func stop() async { await process.stop() }
 }
 #endif

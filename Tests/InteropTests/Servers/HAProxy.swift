@@ -3,7 +3,7 @@ import Foundation
 import NessTesting
 
 /// An HAProxy before `Node`, with a port for each way in which a gateway fails.
-final class HAProxy: SharedServer {
+struct HAProxy: SharedServer {
     /// A port of its own for each behavior.
     enum Entrance: String, CaseIterable, Sendable {
         /// Forwards requests.
@@ -16,10 +16,8 @@ final class HAProxy: SharedServer {
         case limiting
     }
 
-    private let process: ServerProcess
-    private let entrances: Entrances<Entrance>
-
-    private init(_ process: ServerProcess, _ entrances: Entrances<Entrance>) { (self.process, self.entrances) = (process, entrances) }
+    let process: ServerProcess
+    let entrances: Entrances<Entrance>
 
     static func start(in folder: URL) async throws -> HAProxy {
         let node = try await Servers.get(Node.self)
@@ -50,7 +48,8 @@ final class HAProxy: SharedServer {
             """
         let file = folder.appending(path: "haproxy.cfg")
         try configuration.write(to: file, atomically: true, encoding: .utf8)
-        return HAProxy(try await .start(.haproxy, ["-W", "-db", "-f", file.path], in: folder, ready: "Loading success"), entrances)
+        let arguments = ["-W", "-db", "-f", file.path]
+        return HAProxy(process: try await .start(.haproxy, arguments, in: folder, ready: "Loading success"), entrances: entrances)
     }
 
     /// A URL of this server.
@@ -62,7 +61,5 @@ final class HAProxy: SharedServer {
     /// Replaces the worker. Returns when the old one has finished its requests and ended, because a signal that the master gets before that
     /// can be lost.
     func reload() async throws { try await process.signal(SIGUSR2, until: "Former worker") }
-
-    func stop() async { await process.stop() }
 }
 #endif

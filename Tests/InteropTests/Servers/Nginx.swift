@@ -4,7 +4,7 @@ import NessTesting
 
 /// An nginx with files, WebDAV, redirects and a proxy to `Node`, over HTTP/1.1 and, with TLS, HTTP/2. Further ports have certificates that
 /// a client must refuse.
-final class Nginx: WebServer {
+struct Nginx: WebServer {
     /// A port of its own for each way to be reached.
     enum Entrance: String, CaseIterable, Sendable {
         case plain
@@ -18,11 +18,7 @@ final class Nginx: WebServer {
 
     let root: URL
     let process: ServerProcess
-    private let entrances: Entrances<Entrance>
-
-    private init(_ root: URL, _ process: ServerProcess, _ entrances: Entrances<Entrance>) {
-        (self.root, self.process, self.entrances) = (root, process, entrances)
-    }
+    let entrances: Entrances<Entrance>
 
     static func start(in folder: URL) async throws -> Nginx {
         let root = folder.appending(path: "www"), node = try await Servers.get(Node.self)
@@ -33,7 +29,7 @@ final class Nginx: WebServer {
         let file = folder.appending(path: "nginx.conf")
         try configuration.write(to: file, atomically: true, encoding: .utf8)
         let arguments = ["-p", folder.path, "-c", file.path, "-e", "stderr"]
-        return Nginx(root, try await .start(.nginx, arguments, in: folder, ready: Self.worker), entrances)
+        return Nginx(root: root, process: try await .start(.nginx, arguments, in: folder, ready: Self.worker), entrances: entrances)
     }
 
     private static func writeCertificates(to folder: URL) throws {
@@ -99,7 +95,5 @@ final class Nginx: WebServer {
     func reload() async throws { try await process.signal(SIGHUP, until: Self.worker) }
 
     private static let worker = "start worker process "
-
-    func stop() async { await process.stop() }
 }
 #endif

@@ -3,11 +3,9 @@ import Foundation
 import NessTesting
 
 /// A Node server that runs `Programs/origin.mjs`, which lists its paths.
-final class Node: SharedServer {
+struct Node: SharedServer {
     let port: Int
     let process: ServerProcess
-
-    private init(_ port: Int, _ process: ServerProcess) { (self.port, self.process) = (port, process) }
 
     static func start(in folder: URL) async throws -> Node { try await start(in: folder, port: nil) }
 
@@ -18,13 +16,11 @@ final class Node: SharedServer {
     static func start(in folder: URL, port: Int?) async throws -> Node {
         let port = try port ?? Ports.free()
         let script = Program.repository.appending(path: "Tests/InteropTests/Programs/origin.mjs").path
-        return Node(port, try await .start(.node, [script, "\(port)"], in: folder, ready: "listening"))
+        return Node(port: port, process: try await .start(.node, [script, "\(port)"], in: folder, ready: "listening"))
     }
 
     /// A URL of this server.
     func at(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
-
-    func stop() async { await process.stop() }
 }
 
 /// The body of a request as `/digest` saw it.

@@ -4,17 +4,13 @@ import NessTesting
 
 /// A Squid that forwards requests and tunnels, on one port for everyone and on one for those with a password. It refuses the host
 /// `denied.test`.
-final class Squid: SharedServer {
+struct Squid: SharedServer {
     static let user = "me"
     static let password = "hidden word"
 
     let openPort: Int
     let closedPort: Int
-    private let process: ServerProcess
-
-    private init(_ openPort: Int, _ closedPort: Int, _ process: ServerProcess) {
-        (self.openPort, self.closedPort, self.process) = (openPort, closedPort, process)
-    }
+    let process: ServerProcess
 
     static func start(in folder: URL) async throws -> Squid {
         let openPort = try Ports.free(), closedPort = try Ports.free()
@@ -52,9 +48,7 @@ final class Squid: SharedServer {
         // With `-d 1` it writes its messages to the standard error as well.
         let process = try await ServerProcess.start(.squid, ["-N", "-f", file.path, "-d", "1"], in: folder, ready: "Accepting HTTP")
         for port in [openPort, closedPort] { try await Ports.waitUntilOpen(port) }
-        return Squid(openPort, closedPort, process)
+        return Squid(openPort: openPort, closedPort: closedPort, process: process)
     }
-
-    func stop() async { await process.stop() }
 }
 #endif

@@ -1,7 +1,8 @@
 #if os(Linux)
 import Foundation
-import NessHTTP
 import NessLock
+
+@testable import NessTesting
 
 /// Chooses ports for servers that cannot choose one themselves and say which.
 enum Ports {
@@ -36,17 +37,10 @@ enum Ports {
 
     /// Calls `bind` or `connect` with a new socket and an address of the loopback interface.
     private static func succeeds(_ call: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32, _ port: UInt16) throws -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Platform.streamSocket, 0)
         guard descriptor >= 0 else { throw NoFreePort() }
         defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call(descriptor, $0, size) == 0 }
-        }
+        return Platform.withLoopback(port) { call(descriptor, $0, $1) == 0 }
     }
 }
 

@@ -7,8 +7,7 @@ import Testing
 protocol SharedServer: Sendable {
     /// Starts the server, with its files in a folder.
     static func start(in folder: URL) async throws -> Self
-    /// Ends the server.
-    func stop() async
+    var process: ServerProcess { get }
 }
 
 /// The shared servers of a run.
@@ -40,7 +39,7 @@ actor Servers {
 
     /// Ends all servers, and removes their files.
     fileprivate func stop() async {
-        for starting in started.values { await (try? starting.value)?.stop() }
+        for starting in started.values { await (try? starting.value)?.process.stop() }
         try? FileManager.default.removeItem(at: folder)
     }
 

@@ -7,7 +7,6 @@ import Foundation
 protocol WebServer: SharedServer {
     /// The folder with the files.
     var root: URL { get }
-    var process: ServerProcess { get }
     /// A URL of this server over http.
     func at(_ path: String) -> String
     /// A URL of this server over https, where it also speaks HTTP/2.

@@ -16,7 +16,7 @@ func withServer(
         configuration.baseURL = server.url
         configure(&configuration)
     }
-    try await stopping(server, after: { try await body($0, ness) })
+    try await stopping(server) { try await body($0, ness) }
 }
 
 /// A URL where nothing listens: port 1. No test's server ever gets this port, but it may get the port of a stopped server.

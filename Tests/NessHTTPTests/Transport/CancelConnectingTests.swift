@@ -86,7 +86,7 @@ final class DeafListener: Sendable {
             #if os(macOS)
             _ = fcntl(socket, F_SETFL, O_NONBLOCK)
             #endif
-            let connected = Platform.withLoopback(port) { Platform.connect(socket, $0, $1) }
+            let connected = Platform.withLoopback(port) { connect(socket, $0, $1) }
             guard connected == 0 || errno == EINPROGRESS else { throw Failed(operation: "connect") }
             guests.insert(try Self.port(of: socket))
         }

@@ -2,22 +2,20 @@ import Foundation
 import NessHTTP
 
 extension TransportConformance {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
-
-    private static let methods: [(HTTPMethod, HTTPBody?)] = [(.get, nil), (.post, HTTPBody(Data("content".utf8)))]
-
     /// Cancels an exchange at a moment, and checks its end, its connection and the next exchange.
     /// - Parameters:
     ///   - steps: Makes the server's steps. The last one ends only with the connection. The gate is one for each exchange.
+    ///   - scheme: The scheme of the request; `nil` for the server's own.
     ///   - moment: Suspends until the exchange is to be canceled.
     private static func expectCancelled(
-        _ steps: (TestGate) -> [ConnectionStep], isSecure: Bool = false, in context: CheckContext,
+        _ steps: (TestGate) -> [ConnectionStep], isSecure: Bool = false, scheme: String? = nil, in context: CheckContext,
         at moment: (CheckedExchange, TestGate) async -> Void
     ) async throws {
         for (method, body) in methods {
             let gate = TestGate(), script = steps(gate)
             let server = try await context.serve(isSecure: isSecure, script: { _ in script })
-            let exchange = context.start(try context.request(method, to: server, body: body))
+            let url = try context.url("\(scheme ?? server.url.scheme ?? "http")://127.0.0.1:\(server.port)/")
+            let exchange = context.start(HTTPRequest(method, url: url, body: body))
             await moment(exchange, gate)
             exchange.cancel()
             context.expectCancelled("\(method)", await exchange.end())
@@ -42,17 +40,7 @@ extension TransportConformance {
             context.expect("the targets", server.requests.map(\.target), equals: ["/next"])
         },
         Group.cancel.check("in-handshake", "A cancellation in the TLS handshake ends the exchange, and closes the connection.") { context in
-            for (method, body) in methods {
-                let reached = TestGate()
-                let server = try await context.serve(script: { _ in [.receive(bytes: 1), .signal(reached), .stall] })
-                let url = try context.url("https://127.0.0.1:\(server.port)/")
-                let exchange = context.start(HTTPRequest(method, url: url, body: body))
-                await reached.wait()
-                exchange.cancel()
-                context.expectCancelled("\(method)", await exchange.end())
-                await context.untilIdle(server)
-            }
-            try await context.expectWorking()
+            try await expectCancelled({ [.receive(bytes: 1), .signal($0), .stall] }, scheme: "https", in: context) { await $1.wait() }
         },
         Group.cancel.check("before-head", "A cancellation before the head ends the exchange without waiting for the server.") { context in
             try await expectCancelled({ [.receiveRequest, .signal($0), .stall] }, in: context) { await $1.wait() }
@@ -77,8 +65,7 @@ extension TransportConformance {
         },
         Group.cancel.check("in-body-secure", "Over TLS, a cancellation inside the body closes the connection.", needsAuthority: true) {
             context in
-            let steps: [ConnectionStep] = [.receiveRequest, .send(ok + "Content-Length: 10\r\n\r\nhello"), .stall]
-            try await expectCancelled({ _ in steps }, isSecure: true, in: context) { exchange, _ in
+            try await expectCancelled({ _ in half }, isSecure: true, in: context) { exchange, _ in
                 await exchange.wait { $0.body.count == 5 }
             }
         },
@@ -102,10 +89,8 @@ extension TransportConformance {
             }
         },
         Group.cancel.check("no-late-event", "After `send` has thrown, `receive` is not called.") { context in
-            let goOn = TestGate(), sent = TestGate()
-            let server = try await context.serve(script: { _ in
-                [.receiveRequest, .send(ok + "Content-Length: 10\r\n\r\nhello"), .wait(goOn), .send("world"), .signal(sent), .close]
-            })
+            let goOn = TestGate()
+            let server = try await context.serve(script: { _ in half.dropLast() + [.wait(goOn), .send("world"), .close] })
             let exchange = context.start(try context.request(to: server))
             await exchange.wait { $0.body.count == 5 }
             exchange.cancel()

@@ -3,8 +3,6 @@ import NessHTTP
 import NessLock
 
 extension TransportConformance {
-    private static let ok = "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\n"
-
     /// Cancels an exchange inside a call of `receive`.
     /// - Parameters:
     ///   - name: The event, for problems.
@@ -26,30 +24,34 @@ extension TransportConformance {
         await context.untilIdle(server)
     }
 
+    /// Cancels a hundred exchanges, each at its moment, and expects the whole response of each or a cancellation.
+    private static func cancelRepeatedly(
+        _ server: TestServer, in context: CheckContext, _ make: (_ round: Int) throws -> (HTTPRequest, response: Data),
+        at moment: (CheckedExchange, _ round: Int) async -> Void
+    ) async throws {
+        for round in 0..<100 {
+            let (request, response) = try make(round)
+            let exchange = context.start(request)
+            await moment(exchange, round)
+            exchange.cancel()
+            let record = await exchange.end()
+            if !record.isCancelled { context.expect("round \(round)", record, gives: 200, response) }
+        }
+        await context.untilIdle(server)
+        try await context.expectWorking()
+    }
+
     /// Cancellation together with other events.
     static let cancelRaceChecks: [Check] = [
         Group.cancel.check("inside-receive", "A cancellation inside `receive` ends the exchange, and no further event follows.") {
             context in
-            // The server never responds, so that the exchange cannot end before the cancellation.
-            let upload = try await context.serve(script: { _ in [.receiveHead, .stall] })
-            let put = try context.request(.put, to: upload, body: HTTPBody(Data(count: 16 << 20)))
-            await cancelInside("sent", upload, put, in: context) { if case .sent = $0 { true } else { false } }
-            for name in ["head", "body"] {
-                let server = try await context.serve(script: { _ in
-                    [.receiveRequest, .send(ok + "Content-Length: 10\r\n\r\nhello"), .stall]
-                })
-                await cancelInside(name, server, try context.request(to: server), in: context) { event in
-                    if case .head = event { return name == "head" }
-                    if case .body = event { return name == "body" }
-                    return false
-                }
-            }
+            try await atEachEvent(in: context) { await cancelInside($0, $1, $2, in: context, when: $3) }
             try await context.expectWorking()
         },
         Group.cancel.check("during-receive", "A cancellation while `receive` runs ends the exchange after that call at the latest.") {
             context in
             let hold = context.makeHold()
-            let server = try await context.serve(script: { _ in [.receiveRequest, .send(ok + "Content-Length: 10\r\n\r\nhello"), .stall] })
+            let server = try await context.serve(script: { _ in half })
             let exchange = context.start(try context.request(to: server)) { _, event in
                 if case .body = event { try await hold.wait() }
             }
@@ -64,34 +66,24 @@ extension TransportConformance {
         },
         Group.cancel.check("at-the-end", "A cancellation at the last byte gives the whole response or CancellationError.") { context in
             let server = try await context.serve { .text($0.target) }
-            for round in 0..<100 {
-                let exchange = context.start(try context.request(to: server, "/\(round)"))
+            try await cancelRepeatedly(server, in: context) {
+                (try context.request(to: server, "/\($0)"), Data("/\($0)".utf8))
+            } at: {
+                exchange, _ in
                 await exchange.wait { !$0.body.isEmpty }
-                exchange.cancel()
-                let record = await exchange.end()
-                if !record.isCancelled { context.expect("round \(round)", record, gives: 200, "/\(round)") }
             }
-            await context.untilIdle(server)
-            try await context.expectWorking()
         },
         Group.cancel.check("at-any-moment", "A cancellation at any moment gives the whole response or CancellationError.") { context in
             let content = conformanceData(300_000)
             let server = try await context.serve { $0.path == "/large" ? .data(content) : .data($0.body) }
-            for round in 0..<100 {
-                let isLarge = round.isMultiple(of: 2)
-                let expected = isLarge ? content : conformanceData(round * 1_000)
-                let exchange = context.start(
-                    isLarge
-                        ? try context.request(to: server, "/large")
-                        : try context.request(.post, to: server, "/echo", body: HTTPBody(expected)))
+            try await cancelRepeatedly(server, in: context) { round in
+                if round.isMultiple(of: 2) { return (try context.request(to: server, "/large"), content) }
+                let echo = conformanceData(round * 1_000)
+                return (try context.request(.post, to: server, "/echo", body: HTTPBody(echo)), echo)
+            } at: { _, round in
                 // The number of steps until the cancellation, not a duration: any number is right.
                 for _ in 0..<(round * 7 % 61) { await Task.yield() }
-                exchange.cancel()
-                let record = await exchange.end()
-                if !record.isCancelled { context.expect("round \(round)", record, gives: 200, expected) }
             }
-            await context.untilIdle(server)
-            try await context.expectWorking()
         },
         Group.cancel.check("others", "A cancellation ends no other exchange.") { context in
             let goOn = TestGate()

@@ -2,6 +2,24 @@ import Foundation
 import NessHTTP
 
 extension TransportConformance {
+    /// Runs exchanges one after another, and expects few connections afterwards.
+    private static func runInARow(_ count: Int, _ request: (method: HTTPMethod, body: HTTPBody?), in context: CheckContext) async throws {
+        let server = try await context.serve { .text($0.target + $0.bodyText) }
+        for number in 0..<count {
+            let record = await context.run(try context.request(request.method, to: server, "/\(number)", body: request.body))
+            context.expect("exchange \(number)", record, gives: 200, "/\(number)" + (request.body == nil ? "" : "content"))
+        }
+        await server.waitUntil { $0.openConnections <= 8 }
+        context.expect("the number of requests", server.requestCount, equals: count)
+    }
+
+    /// Runs GETs one after another, and expects one connection.
+    static func expectReuse(isSecure: Bool = false, in context: CheckContext) async throws {
+        let server = try await context.serve(isSecure: isSecure) { _ in .text("fine") }
+        for _ in 0..<50 { context.expect("the response", await context.run(try context.request(to: server)), gives: 200, "fine") }
+        context.expect("the number of connections", server.connectionCount, equals: 1)
+    }
+
     /// Many exchanges, concurrent and in a row.
     static let loadChecks: [Check] = [
         Group.load.check("at-once", "64 concurrent exchanges with one host each get their own response.") { context in
@@ -17,43 +35,25 @@ extension TransportConformance {
                 context.expect("exchange \(number)", await exchange.end(), gives: 200, "/\(number)")
             }
         },
-        Group.load.check("in-a-row", "1,000 GETs in a row get their responses, and leave few connections open.") { context in
-            let server = try await context.serve { .text($0.target) }
-            for number in 0..<1_000 {
-                context.expect(
-                    "exchange \(number)", await context.run(try context.request(to: server, "/\(number)")), gives: 200, "/\(number)")
-            }
-            await server.waitUntil { $0.openConnections <= 8 }
-            context.expect("the number of requests", server.requestCount, equals: 1_000)
+        Group.load.check("in-a-row", "1,000 GETs in a row get their responses, and leave few connections open.") {
+            try await runInARow(1_000, methods[0], in: $0)
         },
-        Group.load.check("posts-in-a-row", "200 POSTs in a row get their responses, and leave few connections open.") { context in
-            let server = try await context.serve { .text($0.bodyText) }
-            for number in 0..<200 {
-                let body = HTTPBody(Data("\(number)".utf8))
-                context.expect(
-                    "exchange \(number)", await context.run(try context.request(.post, to: server, body: body)), gives: 200, "\(number)")
-            }
-            await server.waitUntil { $0.openConnections <= 8 }
-            context.expect("the number of requests", server.requestCount, equals: 200)
+        Group.load.check("posts-in-a-row", "200 POSTs in a row get their responses, and leave few connections open.") {
+            try await runInARow(200, methods[1], in: $0)
         },
-        Group.load.check("reuse", "GETs in a row use one connection.") { context in
-            let server = try await context.serve { _ in .text("fine") }
-            for _ in 0..<50 { context.expect("the response", await context.run(try context.request(to: server)), gives: 200, "fine") }
-            context.expect("the number of connections", server.connectionCount, equals: 1)
-        },
+        Group.load.check("reuse", "GETs in a row use one connection.") { try await expectReuse(in: $0) },
         Group.load.check("mixture", "120 concurrent exchanges, whose connections die, are neither lost nor doubled.") { context in
             let server = try await context.serve { request in
                 request.requestNumberOnConnection == 1 ? .text(request.target + request.bodyText) : .script([.close])
             }
             let exchanges = try (0..<120).map { number in
-                let isPost = number.isMultiple(of: 2)
-                let body = isPost ? HTTPBody(Data("content".utf8)) : nil
-                return context.start(try context.request(isPost ? .post : .get, to: server, "/\(number)", body: body))
+                let (method, body) = methods[number % 2]
+                return context.start(try context.request(method, to: server, "/\(number)", body: body))
             }
             for (number, exchange) in exchanges.enumerated() {
                 let record = await exchange.end()
                 if record.transportError?.kind == .connectionLost { continue }
-                context.expect("exchange \(number)", record, gives: 200, "/\(number)" + (number.isMultiple(of: 2) ? "content" : ""))
+                context.expect("exchange \(number)", record, gives: 200, "/\(number)" + (number.isMultiple(of: 2) ? "" : "content"))
             }
             let posts = server.requests.filter { $0.method == .post }
             context.expect("the POSTs that arrived twice", posts.count - Set(posts.map(\.target)).count, equals: 0)

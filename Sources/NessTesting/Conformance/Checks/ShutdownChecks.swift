@@ -14,9 +14,7 @@ extension TransportConformance {
             let reached = TestGate()
             let server = try await context.serve { request in
                 if request.path == "/head" { await TestGate().wait() }
-                return .script([
-                    .send("HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: 10\r\n\r\nhello"), .stall,
-                ])
+                return .script([.send(ok + "Content-Length: 10\r\n\r\nhello"), .stall])
             }
             let deaf = try await context.serve(script: { _ in [.receiveHead, .signal(reached), .stall] })
             let exchanges = [

@@ -68,23 +68,16 @@ public struct Misbehavior: Sendable, CustomStringConvertible {
     public var description: String { name }
 
     /// The whole catalog.
-    public static let all: [Misbehavior] = {
-        var all: [Misbehavior] = connections
-        all += statusLines
-        all += heads
-        all += lengths
-        all += chunks
-        all += compressions
-        all += interims
-        all += reuses
-        all += paces
-        all += semantics
-        return all
-    }()
+    public static let all: [Misbehavior] = [
+        connections, statusLines, heads, lengths, chunks, compressions, interims, reuses, paces, semantics,
+    ].flatMap { $0 }
 
     /// Returns the entry with a name; `nil` if no entry has it.
     /// - Parameter name: The name, in kebab-case.
     public static func named(_ name: String) -> Misbehavior? { all.first { $0.name == name } }
+
+    /// The fields and the body of a short response, after which the connection closes.
+    static let shortFields = "Content-Length: 5\r\nConnection: close\r\n\r\nhello"
 
     /// Makes a misbehavior that reads a request, sends a response unchanged, and runs another step.
     static func raw(
@@ -99,15 +92,14 @@ public struct Misbehavior: Sendable, CustomStringConvertible {
 
 extension TestServer {
     /// Starts a server that shows one misbehavior of the catalog.
-    /// - Parameters:
-    ///   - misbehavior: The misbehavior.
-    ///   - port: The port, or 0 for one that the system picks.
-    ///   - certificate: The server's certificate, with which it speaks TLS; `nil` for plain HTTP.
+    /// - Parameter misbehavior: The misbehavior.
     /// - Returns: The server, already listening.
-    /// - Throws: `TestServerError` if the port is taken or the process has no descriptors left.
-    public static func start(
-        _ misbehavior: Misbehavior, port: UInt16 = 0, certificate: TestCertificate? = nil
-    ) async throws -> TestServer {
-        try await start(port: port, certificate: certificate, script: misbehavior.steps)
-    }
+    /// - Throws: `TestServerError` if the process has no descriptors left.
+    public static func start(_ misbehavior: Misbehavior) async throws -> TestServer { try await start(script: misbehavior.steps) }
+}
+
+extension Misbehavior.Expectation {
+    /// The response of most entries, where a client has to accept it, and where it may reject it.
+    static let hello = success(status: 200, body: "hello")
+    static let helloOrFailure = successOrFailure(status: 200, body: "hello")
 }

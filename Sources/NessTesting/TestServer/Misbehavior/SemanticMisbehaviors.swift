@@ -1,6 +1,8 @@
 extension Misbehavior {
     /// Well-formed responses that mislead a client.
     static let semantics: [Misbehavior] = {
+        let noRedirect = Expectation.successOrFailure(status: 302, body: "where")
+        let who = Expectation.success(status: 401, body: "who")
         func answering(_ name: String, _ summary: String, expecting expectation: Expectation, _ reply: Reply) -> Misbehavior {
             Misbehavior(name, summary, expecting: expectation) { _ in [.serve { _ in reply }] }
         }
@@ -12,26 +14,23 @@ extension Misbehavior {
                 [.serve { .status(307, headers: ["Location": "/\($0.target.utf8.count)/\($0.target.suffix(200))x"]) }]
             },
             answering(
-                "redirect-without-location", "Redirects without saying where to.", expecting: .successOrFailure(status: 302, body: "where"),
-                .text("where", status: 302)),
+                "redirect-without-location", "Redirects without saying where to.", expecting: noRedirect, .text("where", status: 302)),
             answering(
-                "redirect-to-empty-location", "Redirects with an empty Location.", expecting: .successOrFailure(status: 302, body: "where"),
+                "redirect-to-empty-location", "Redirects with an empty Location.", expecting: noRedirect,
                 .text("where", status: 302, headers: ["Location": ""])),
             answering(
-                "redirect-to-file", "Redirects to a local file.", expecting: .successOrFailure(status: 302, body: "where"),
+                "redirect-to-file", "Redirects to a local file.", expecting: noRedirect,
                 .text("where", status: 302, headers: ["Location": "file:///etc/hostname"])),
             answering(
-                "redirect-to-garbage", "Redirects to an invalid URL.", expecting: .successOrFailure(status: 302, body: "where"),
+                "redirect-to-garbage", "Redirects to an invalid URL.", expecting: noRedirect,
                 .text("where", status: 302, headers: ["Location": "http://[bad"])),
             answering(
-                "unauthorized-basic", "Responds with 401 and a Basic challenge.", expecting: .success(status: 401, body: "who"),
+                "unauthorized-basic", "Responds with 401 and a Basic challenge.", expecting: who,
                 .text("who", status: 401, headers: ["WWW-Authenticate": "Basic realm=\"test\""])),
             answering(
-                "unauthorized-without-challenge", "Responds with 401 without a challenge.", expecting: .success(status: 401, body: "who"),
-                .text("who", status: 401)),
+                "unauthorized-without-challenge", "Responds with 401 without a challenge.", expecting: who, .text("who", status: 401)),
             answering(
-                "unauthorized-broken-challenge", "Responds with 401 and a malformed challenge.",
-                expecting: .success(status: 401, body: "who"),
+                "unauthorized-broken-challenge", "Responds with 401 and a malformed challenge.", expecting: who,
                 .text("who", status: 401, headers: ["WWW-Authenticate": "=,\"\\"])),
             answering(
                 "proxy-authentication", "Responds with 407 although it is not a proxy.", expecting: .success(status: 407, body: "who"),

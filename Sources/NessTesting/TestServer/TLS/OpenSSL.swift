@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// The functions of OpenSSL 3 that the TLS of a `TestServer` needs. They are looked up at run time, so the package links no library for
 /// tests.
 ///

@@ -66,15 +66,12 @@ public final class TestCertificate: @unchecked Sendable {
     }
 
     /// Returns the certificate as PEM text, without its key.
-    /// - Throws: `TestServerError` if OpenSSL fails.
-    public func pem() throws -> String {
+    package func pem() throws -> String {
         try text("PEM_write_bio_X509") { library.writePEM($0, certificate) }
     }
 
-    /// Returns the private key as PEM text.
-    /// - Parameter password: The password that encrypts the key; `nil` for a plain key.
-    /// - Throws: `TestServerError` if OpenSSL fails.
-    public func keyPEM(password: String? = nil) throws -> String {
+    /// Returns the private key as PEM text, encrypted if there is a password.
+    package func keyPEM(password: String? = nil) throws -> String {
         try text("PEM_write_bio_PKCS8PrivateKey") { bio in
             guard let password else { return library.writeKeyPEM(bio, key, nil, nil, 0, nil, nil) }
             return library.writeKeyPEM(bio, key, library.aes256(), password, Int32(password.utf8.count), nil, nil)

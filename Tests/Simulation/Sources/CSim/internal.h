@@ -44,7 +44,6 @@ extern _Thread_local worker *me;
 extern _Thread_local int lock_depth;
 extern _Thread_local int in_sched;
 extern bool active;
-extern uint64_t foreign, switches;
 extern int64_t now_ns;
 extern uint32_t preempt_chance;
 extern int run_count;

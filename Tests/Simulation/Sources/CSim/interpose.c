@@ -104,7 +104,6 @@ static void start_queue(queue_state *s) {
 static void enqueue_work(void *q, item i) {
     if (!simulated()) {
         // Not one of ours: the real queue.
-        foreign++;
         if (i.block) { real_dispatch_async(q, i.ctx); block_release(i.ctx); } else real_dispatch_async_f(q, i.ctx, i.fn);
         return;
     }

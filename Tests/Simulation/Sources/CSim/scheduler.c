@@ -22,8 +22,6 @@ uint64_t lib_rng;
 
 // ---- what is runnable
 
-
-
 static entry *run;
 int run_count;
 static int run_cap;
@@ -31,7 +29,7 @@ static struct { int64_t at; uint64_t seq; Job *job; void *ctx; void (*fn)(void *
 static int timer_count, timer_cap;
 
 bool active;
-uint64_t steps, foreign;
+uint64_t steps;
 static uint64_t seq, max_steps, hash;
 int64_t now_ns;
 static int64_t max_time;
@@ -46,13 +44,7 @@ static atomic_flag foreign_lock = ATOMIC_FLAG_INIT;
 static entry foreign_items[1024];
 static atomic_int foreign_count;
 
-int64_t csim_now(void) { return now_ns; }
-uint64_t csim_steps(void) { return steps; }
-uint64_t csim_switches(void) { return switches; }
 uint64_t csim_hash(void) { return hash; }
-uint64_t csim_timers(void) { return timer_count; }
-uint64_t csim_foreign(void) { return foreign; }
-int csim_threads(void) { return worker_count; }
 
 void push(entry e) {
     if (run_count == run_cap) {
@@ -77,7 +69,6 @@ bool simulated(void) { return active && me != NULL; }
 void push_any(entry e) {
     if (simulated() || !active) { push(e); return; }
     while (atomic_flag_test_and_set(&foreign_lock)) {}
-    foreign++;
     if (foreign_count < 1024) foreign_items[foreign_count++] = e;
     else abort();
     atomic_flag_clear(&foreign_lock);
@@ -159,13 +150,8 @@ bool next_entry(entry *e) {
         if (run_count > 0 && !(stuck && blocked_tries > 3 * run_count + 3)) {
             if (++steps > max_steps) {
                 verdict = 2;
-                if (getenv("CSIM_DEBUG")) for (int i = 0; i < run_count; i++)
-                    fprintf(stderr, "runnable: kind %d p %p fn %p blocked %d task %llu\n", run[i].kind, run[i].p, run[i].fn,
-                        run[i].kind == K_THREAD ? ((worker *)run[i].p)->blocked : 0,
-                        run[i].kind == K_JOB ? (unsigned long long)swift_task_getJobTaskId(run[i].p) : 0);
                 return false;
             }
-            if (steps + 12 > max_steps && getenv("CSIM_DEBUG")) fprintf(stderr, "step %llu: runnable %d timers %d now %lld stuck %d tries %d\n", (unsigned long long)steps, run_count, timer_count, (long long)now_ns, stuck, blocked_tries);
             *e = take(pick());
             if (stuck) blocked_tries++; else blocked_tries = patience = 0;
             return true;
@@ -224,7 +210,7 @@ void csim_begin(uint64_t seed, int s, uint32_t preempt) {
     preempt_chance = preempt;
     reset_queues();
     run_count = timer_count = 0;
-    seq = steps = switches = foreign = 0;
+    seq = steps = 0;
     now_ns = 0;
     hash = 0xCBF29CE484222325ull;
     blocked_tries = 0;

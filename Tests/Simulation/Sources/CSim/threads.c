@@ -13,7 +13,6 @@ _Thread_local int in_sched;
 atomic_int main_go;
 worker *idle;
 int worker_count;
-uint64_t switches;
 
 static long fut(atomic_int *a, int op, int v) { return syscall(SYS_futex, a, op | FUTEX_PRIVATE_FLAG, v, NULL, NULL, 0); }
 void sleep_on(atomic_int *a) {
@@ -60,7 +59,6 @@ static void end_run(void) { wake(&main_go); }
 // Gives the baton away: to a suspended thread, or to a free worker that runs the entry.
 void hand(entry e) {
     if (e.kind == K_THREAD) {
-        switches++;
         wake(&((worker *)e.p)->go);
         return;
     }
@@ -108,10 +106,6 @@ void suspend_self(bool blocked) {
     sleep_on(&me->go);
 }
 
-void csim_yield(void) {
-    if (!simulated() || lock_depth || in_sched) return;
-    suspend_self(false);
-}
 void csim_before_lock(void) {
     maybe_yield();
     lock_depth++;

@@ -20,8 +20,6 @@ struct Outcome: Sendable {
     var settledCount = 0
     var wasPaused = false
     var wasDropped = false
-    /// True if its reader has left the loop.
-    var wasLeft = false
     var progress: TransferProgress?
 }
 
@@ -184,7 +182,7 @@ final class Execution: Sendable {
         case .send(let plan): await send(plan, operation.id, index, ness)
         case .drop(let id):
             guard let handle = snapshot.handles[id] else { return }
-            state.withLock { $0.outcomes[id]?.wasDropped = true }
+            noteDrop(id)
             handle.drop()
         case .pause(let id):
             guard let handle = snapshot.handles[id] else { return }
@@ -321,13 +319,8 @@ final class Execution: Sendable {
             known.writes[outcome.manager]?[body.address] ?? 0, body.version)
     }
 
-    /// Notes that a reader leaves its loop, or drops its promise.
-    func noteReader(_ id: Int, _ stop: Reading.Stop) {
-        state.withLock { state in
-            if stop == .leaves { state.outcomes[id]?.wasLeft = true }
-            if stop == .drops { state.outcomes[id]?.wasDropped = true }
-        }
-    }
+    /// Notes that a request is dropped.
+    func noteDrop(_ id: Int) { state.withLock { $0.outcomes[id]?.wasDropped = true } }
 }
 
 /// The body of a resource, as the world writes it.

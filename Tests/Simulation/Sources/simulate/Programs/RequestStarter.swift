@@ -51,11 +51,7 @@ struct RequestStarter: Sendable {
             let progress = (promise as? AnyProgress)?.progressAtTheEnd
             execution.settle(id, response, body, error, progress)
         }
-        return Execution.Handle(
-            drop: { promise.drop() }, pause: pause, resume: resume,
-            end: {
-                _ = try? await end.value
-            })
+        return Execution.Handle(drop: { promise.drop() }, pause: pause, resume: resume, end: { _ = try? await end.value })
     }
 
     /// Reads a stream in a task. A drop may come before the head, during the body or after it.
@@ -87,11 +83,9 @@ struct RequestStarter: Sendable {
             guard count == reading.stopsAfter else { continue }
             switch reading.stop {
             case .waits: try? await Task.sleep(for: .milliseconds(reading.wait))
-            case .leaves:
-                execution.noteReader(id, .leaves)
-                return false
+            case .leaves: return false
             case .drops:
-                execution.noteReader(id, .drops)
+                execution.noteDrop(id)
                 promise.drop()
             }
         }

@@ -30,9 +30,6 @@ final class Connection: Sendable {
         continuation?.resume()
     }
 
-    /// True once the client has closed the connection.
-    var isClosed: Bool { state.withLock { $0.end != nil } }
-
     /// Throws the error with which the connection was closed.
     func check() throws {
         if let end = state.withLock({ $0.end }) { throw end }
@@ -97,7 +94,6 @@ final class SimulatedTransport: ControlledTransport {
     let stopping: Stopping
     private let serve: @Sendable (Connection) async throws -> Void
     private let count = Lock(0)
-    private let open = Lock(0)
 
     init(_ stopping: Stopping = .controlled, _ serve: @escaping @Sendable (Connection) async throws -> Void) {
         self.stopping = stopping
@@ -105,8 +101,6 @@ final class SimulatedTransport: ControlledTransport {
     }
 
     var isStoppable: Bool { stopping == .controlled }
-    /// The number of requests that are on the wire.
-    var openCount: Int { open.withLock { $0 } }
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try await send(request, under: nil, receive: receive)
@@ -115,19 +109,24 @@ final class SimulatedTransport: ControlledTransport {
     func send(
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
-        let number = count.withLock { count in
-            count += 1
-            return count
-        }
-        open.withLock { $0 += 1 }
-        defer { open.withLock { $0 -= 1 } }
-        let connection = Connection(request, number, receive: receive)
+        let connection = Connection(request, count.increment(), receive: receive)
         if stopping == .ignored { return try await serve(connection) }
         if stopping == .controlled { control?.onStop { connection.stop($0) } }
         try await withTaskCancellationHandler {
             try await serve(connection)
         } onCancel: {
             connection.stop(CancellationError())
+        }
+    }
+}
+
+extension Lock<Int> {
+    /// Adds one.
+    /// - Returns: The new number.
+    borrowing func increment() -> Int {
+        withLock { number in
+            number += 1
+            return number
         }
     }
 }

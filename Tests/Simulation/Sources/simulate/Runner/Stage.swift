@@ -75,6 +75,28 @@ final class Stage: Sendable {
         }
     }
 
+    /// Runs a closure, and another one at a random moment.
+    func meet(_ first: @escaping @Sendable () async throws -> Void, _ second: @escaping @Sendable () async throws -> Void) async throws {
+        try await together(
+            first,
+            { [self] in
+                try await moment()
+                try await second()
+            })
+    }
+
+    /// Sends GET requests, and drops some of them, while a closure runs at a random moment. Those that are not dropped succeed.
+    func crowd(_ ness: Ness, _ urls: [String], meets disturb: @escaping @Sendable () async throws -> Void) async throws {
+        try await meet({ [self] in expect(try await crowd(ness, urls), in: ["ok", "dropped"]) }, disturb)
+    }
+
+    /// Verifies that each request in a log has one start and one end. The observers of a drop are notified on another thread.
+    func expectOneEnd(in log: EventLog, after ness: Ness) async throws {
+        await ness.shutdown(within: .seconds(1))
+        try await Task.sleep(for: .seconds(1))
+        for fault in log.faults() { expect(false, fault) }
+    }
+
     /// Waits for a random time: often none, or the time that the server needs.
     func moment() async throws {
         let choice = Int.random(in: 0..<24)
@@ -137,18 +159,17 @@ final class EventLog: RequestObserver, Sendable {
         if !request.url.path.hasSuffix("/other") { entries.withLock { $0.append((request.id, event)) } }
     }
 
-    /// The events of each request.
-    var byRequest: [Int: [String]] { entries.withLock { Dictionary(grouping: $0, by: \.id).mapValues { $0.map(\.event) } } }
-
     /// Returns what is wrong with the events: each request has one start and one end, in this order, and nothing outside of them.
-    func faults(isOver: Bool = true) -> [String] {
+    func faults() -> [String] {
         var faults: [String] = []
+        let byRequest = entries.withLock { Dictionary(grouping: $0, by: \.id).mapValues { $0.map(\.event) } }
         for (id, events) in byRequest.sorted(by: { $0.key < $1.key }) {
             if events.first != "start" { faults.append("request \(id) has no start first: \(events)") }
             if events.count(where: { $0 == "start" }) != 1 { faults.append("request \(id) does not start once: \(events)") }
-            let ends = events.count { $0 == "end" }
-            if ends > 1 || (isOver && (ends != 1 || events.last != "end")) { faults.append("request \(id) does not end once: \(events)") }
-            if isOver, events.count(where: { $0 == "success" || $0 == "failure" }) != 1 {
+            if events.count(where: { $0 == "end" }) != 1 || events.last != "end" {
+                faults.append("request \(id) does not end once: \(events)")
+            }
+            if events.count(where: { $0 == "success" || $0 == "failure" }) != 1 {
                 faults.append("request \(id) has not one outcome: \(events)")
             }
         }

@@ -28,15 +28,7 @@ enum FaultPrograms {
         },
         SmallProgram("latest-of-three", "of three equal requests with keepLatestCompletion, exactly one gets the response") { stage in
             let ness = stage.manager { $0.duplicatedHandler = DefaultDuplicatedHandler.keepLatestCompletion }
-            let outcomes = Lock<[String]>([])
-            let one: @Sendable () async -> Void = {
-                let outcome = await stage.outcome(of: ness.httpRequest(withUrl: Stage.url).dataRequest())
-                outcomes.withLock { $0.append(outcome) }
-            }
-            try await stage.together(one, one, one)
-            let all = outcomes.withLock { $0.sorted() }
-            // Each may also have started after the others ended.
-            stage.expect(all.contains("ok") && all.allSatisfy { $0 == "ok" || $0 == "duplicate" }, "the outcomes are \(all)")
+            let all = try await outcomesOfThree(stage, ness)
             stage.expect(all.count(where: { $0 == "ok" }) == stage.requests.count, "\(all) of \(stage.requests.count) exchanges")
         },
         SmallProgram("replaced-by-the-next", "a request that another one replaces fails with duplicate, and counts for no breaker") {
@@ -45,14 +37,7 @@ enum FaultPrograms {
                 $0.duplicatedHandler = DefaultDuplicatedHandler.dropPreviousRequest
                 $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.1, minimumRequests: 1)
             }
-            let outcomes = Lock<[String]>([])
-            let one: @Sendable () async -> Void = {
-                let outcome = await stage.outcome(of: ness.httpRequest(withUrl: Stage.url).dataRequest())
-                outcomes.withLock { $0.append(outcome) }
-            }
-            try await stage.together(one, one, one)
-            let all = outcomes.withLock { $0.sorted() }
-            stage.expect(all.contains("ok") && all.allSatisfy { $0 == "ok" || $0 == "duplicate" }, "the outcomes are \(all)")
+            _ = try await outcomesOfThree(stage, ness)
             await stage.expectIdle(ness, Stage.url)
         },
         SmallProgram("drop-is-no-failure", "a drop does not count as a failure of the host") { stage in
@@ -74,10 +59,7 @@ enum FaultPrograms {
             let ness = stage.manager { $0.observers = [log] }
             let promise = ness.httpRequest(withUrl: Stage.url).dataRequest()
             try await stage.together({ promise.drop() }, { _ = await stage.outcome(of: promise) })
-            await ness.shutdown(within: .zero)
-            // The observers of a drop are notified on another thread.
-            try await Task.sleep(for: .seconds(1))
-            for fault in log.faults() { stage.expect(false, fault) }
+            try await stage.expectOneEnd(in: log, after: ness)
         },
         SmallProgram("throttle-after-the-queue", "exchanges start at the rate of the throttle, even after a host's queue") { stage in
             let ness = stage.manager(serve: { connection in
@@ -94,6 +76,19 @@ enum FaultPrograms {
             }
         },
     ]
+
+    /// Sends three equal requests at the same time. Each may also start after the others have ended.
+    private static func outcomesOfThree(_ stage: Stage, _ ness: Ness) async throws -> [String] {
+        let outcomes = Lock<[String]>([])
+        let one: @Sendable () async -> Void = {
+            let outcome = await stage.outcome(of: ness.httpRequest(withUrl: Stage.url).dataRequest())
+            outcomes.withLock { $0.append(outcome) }
+        }
+        try await stage.together(one, one, one)
+        let all = outcomes.withLock { $0.sorted() }
+        stage.expect(all.contains("ok") && all.allSatisfy { $0 == "ok" || $0 == "duplicate" }, "the outcomes are \(all)")
+        return all
+    }
 
     private static func redirected(_ status: Int, _ stage: Stage) async throws {
         let before = stage.count("POST /x")

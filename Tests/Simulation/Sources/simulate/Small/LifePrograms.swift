@@ -21,10 +21,7 @@ enum LifePrograms {
             $0.authentication = RefreshableAuthentication(
                 credential: "stale", apply: { ["Authorization": "Bearer \($0)"] },
                 refresh: { _, _ in
-                    let count = running.withLock { running in
-                        running += 1
-                        return running
-                    }
+                    let count = running.increment()
                     defer { running.withLock { $0 -= 1 } }
                     stage.expect(count == 1, "\(count) refreshes run at the same time")
                     try await Task.sleep(for: .milliseconds(5))
@@ -33,6 +30,9 @@ enum LifePrograms {
             configure(&$0)
         }
     }
+
+    /// A loader that ignores cancellation.
+    private static let deaf = ClosureLoader.loader { request, next in try await Task { try await next(request) }.value }
 
     static let all: [SmallProgram] = [
         SmallProgram("refresh-and-drops", "two refreshes never run at the same time, and those who are not dropped succeed") { stage in
@@ -44,28 +44,14 @@ enum LifePrograms {
             "refresh-fails-once", "if a refresh fails, those who wait for it fail with its error, and the next 401 starts a new one"
         ) { stage in
             struct Failure: Error {}
-            let isFirst = Lock(true)
-            let ness = guarded(
-                stage,
-                refresh: {
-                    let fails = isFirst.withLock { isFirst in
-                        defer { isFirst = false }
-                        return isFirst
-                    }
-                    if fails { throw Failure() }
-                    return "fresh"
-                })
+            let refreshes = Lock(0)
+            let ness = guarded(stage, refresh: { if refreshes.increment() == 1 { throw Failure() } else { return "fresh" } })
             stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped", "Failure"])
             await stage.expectIdle(ness, "https://a.test/x")
         },
         SmallProgram("reset-and-refresh", "a reset ends the refresh, and the next request starts another") { stage in
             let ness = guarded(stage)
-            try await stage.together(
-                { stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"]) },
-                {
-                    try await stage.moment()
-                    await ness.reset()
-                })
+            try await stage.crowd(ness, five) { await ness.reset() }
             await stage.expectIdle(ness, "https://a.test/x")
         },
         SmallProgram(
@@ -73,12 +59,12 @@ enum LifePrograms {
         ) { stage in
             let inside = Lock(0)
             let ness = stage.manager { configuration in
-                let deaf = ClosureLoader.loader { request, next in
+                let noted = ClosureLoader.loader { request, next in
                     inside.withLock { $0 += 1 }
                     defer { inside.withLock { $0 -= 1 } }
                     return try await Task { try await next(request) }.value
                 }
-                configuration.insert(deaf, at: .call)
+                configuration.insert(noted, at: .call)
                 configuration.maximumConnectionsPerHost = 1
             }
             stage.expect(try await stage.crowd(ness, [Stage.url, Stage.url, five[0], five[1]]), in: ["ok", "dropped"])
@@ -89,7 +75,6 @@ enum LifePrograms {
             "reset-behind-a-deaf-loader", "a reset ends requests that wait for a credential, even behind a loader that ignores it"
         ) { stage in
             let ness = stage.manager { configuration in
-                let deaf = ClosureLoader.loader { request, next in try await Task { try await next(request) }.value }
                 configuration.insert(deaf, at: .call)
                 configuration.baseURL = URL(string: "https://a.test/")
                 configuration.authentication = RefreshableAuthentication(
@@ -99,35 +84,19 @@ enum LifePrograms {
                         return "fresh"
                     })
             }
-            try await stage.together(
-                { stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"]) },
-                {
-                    try await stage.moment()
-                    await ness.reset()
-                })
+            try await stage.crowd(ness, five) { await ness.reset() }
             await stage.expectIdle(ness, "https://a.test/x")
         },
         SmallProgram("sign-in-and-refresh", "after the credential was set, requests that the server rejected are sent with it") { stage in
             let ness = guarded(stage)
             let authentication = ness.environment.authentication as? RefreshableAuthentication<String>
-            try await stage.together(
-                { stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"]) },
-                {
-                    try await stage.moment()
-                    authentication?.credential = "fresh too"
-                })
+            try await stage.crowd(ness, five) { authentication?.credential = "fresh too" }
             stage.expect(authentication?.credential == "fresh too", "the credential is \(authentication?.credential ?? "none")")
         },
         SmallProgram("a-loader-ignores-the-drop", "a request that was dropped renews nothing, even behind a loader that ignores it") {
             stage in
             let refreshedAt = Lock<ContinuousClock.Instant?>(nil)
-            let ness = guarded(
-                stage,
-                { configuration in
-                    let deaf = ClosureLoader.loader { request, next in try await Task { try await next(request) }.value }
-                    configuration.insert(deaf, at: .call)
-                }
-            ) {
+            let ness = guarded(stage, { $0.insert(deaf, at: .call) }) {
                 // The stage's refresh has taken 5 ms until here.
                 refreshedAt.withLock { $0 = ContinuousClock.now.advanced(by: .milliseconds(-5)) }
                 return "fresh"
@@ -141,40 +110,23 @@ enum LifePrograms {
             stage.expect(start.map { $0 <= droppedAt } ?? true, "a refresh started after the drop")
         },
         SmallProgram("reset-and-start", "after a reset nothing from before it is sent or delivered") { stage in
-            let resetAt = Lock<Duration?>(nil)
-            let start = ContinuousClock.now
             let ness = stage.manager { $0.maximumConnectionsPerHost = 1 }
             let promises = five.map { ness.httpRequest(withUrl: $0).dataRequest() }
-            try await stage.together(
-                {
-                    for promise in promises {
-                        let outcome = await stage.outcome(of: promise)
-                        let isLate = resetAt.withLock { $0 } != nil
-                        stage.expect([outcome], in: isLate ? ["dropped", "ok"] : ["ok", "dropped"])
-                    }
-                },
-                {
-                    try await stage.moment()
-                    await ness.reset()
-                    resetAt.withLock { $0 = ContinuousClock.now - start }
-                })
+            try await stage.meet(
+                { for promise in promises { stage.expect([await stage.outcome(of: promise)], in: ["ok", "dropped"]) } },
+                { await ness.reset() })
             let count = stage.requests.count
             await stage.expectIdle(ness, "https://a.test/probe")
             stage.expect(stage.requests.count == count + 1, "something was sent after the reset")
         },
         SmallProgram("shutdown-and-start", "after a shutdown nothing is sent, and every request has settled") { stage in
             let ness = stage.manager()
-            let isOver = Lock(false)
-            try await stage.together(
-                { stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"]) },
-                {
-                    try await stage.moment()
-                    await ness.shutdown(within: .milliseconds(Int.random(in: 0...15)))
-                    let count = stage.requests.count
-                    isOver.withLock { $0 = true }
-                    try await Task.sleep(for: .seconds(1))
-                    stage.expect(stage.requests.count == count, "something was sent after the shutdown")
-                })
+            try await stage.crowd(ness, five) {
+                await ness.shutdown(within: .milliseconds(Int.random(in: 0...15)))
+                let count = stage.requests.count
+                try await Task.sleep(for: .seconds(1))
+                stage.expect(stage.requests.count == count, "something was sent after the shutdown")
+            }
         },
         SmallProgram("reset-and-shutdown", "resets and shutdowns at the same time all end") { stage in
             let ness = guarded(stage)
@@ -236,22 +188,8 @@ enum LifePrograms {
             }
             manager.withLock { $0 = ness }
             stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"])
-            await ness.shutdown(within: .seconds(1))
-            try await Task.sleep(for: .seconds(1))
-            for fault in log.faults() { stage.expect(false, fault) }
+            try await stage.expectOneEnd(in: log, after: ness)
             manager.withLock { $0 = nil }
-        },
-        SmallProgram("observers-of-a-crowd", "each request has one start and one end, in order") { stage in
-            let log = EventLog()
-            let ness = stage.manager {
-                $0.observers = [log]
-                $0.maximumConnectionsPerHost = 2
-                $0.retryControl = CounterRetryControl(maxRetryCount: 1)
-            }
-            _ = try await stage.crowd(ness, [five[0], five[0], five[1], five[2]])
-            await ness.shutdown(within: .zero)
-            try await Task.sleep(for: .seconds(1))
-            for fault in log.faults() { stage.expect(false, fault) }
         },
     ]
 }

@@ -13,11 +13,7 @@ enum LimitPrograms {
         let open = Lock(0)
         return stage.manager(
             serve: { connection in
-                most(
-                    open.withLock { open in
-                        open += 1
-                        return open
-                    })
+                most(open.increment())
                 defer { open.withLock { $0 -= 1 } }
                 try await connection.wait(.milliseconds(10))
                 try await connection.respond(200, [:], "ok")
@@ -25,11 +21,6 @@ enum LimitPrograms {
     }
 
     static let all: [SmallProgram] = [
-        SmallProgram("slot-and-drop", "a request that is dropped leaves the host's queue, and no slot is lost") { stage in
-            let ness = counting(stage, { stage.expect($0 <= 1, "\($0) requests at once") }) { $0.maximumConnectionsPerHost = 1 }
-            stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"])
-            await stage.expectIdle(ness, "https://a.test/probe")
-        },
         SmallProgram("hand-over-and-drop", "a request that is dropped at the moment when it gets a slot passes it on") { stage in
             let ness = counting(stage, { stage.expect($0 <= 1, "\($0) requests at once") }) { $0.maximumConnectionsPerHost = 1 }
             let promises = five.map { ness.httpRequest(withUrl: $0).dataRequest() }
@@ -56,14 +47,12 @@ enum LimitPrograms {
         },
         SmallProgram("limit-changes", "raising the limit admits waiting requests, and lowering it ends nothing") { stage in
             let ness = counting(stage, { stage.expect($0 <= 3, "\($0) requests at once") }) { $0.maximumConnectionsPerHost = 3 }
-            try await stage.together(
-                { stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"]) },
-                {
-                    for limit in [0, 2, 1, 0, 3] {
-                        ness.maximumConnectionsPerHost = limit
-                        try await stage.moment()
-                    }
-                })
+            try await stage.crowd(ness, five) {
+                for limit in [0, 2, 1, 0, 3] {
+                    ness.maximumConnectionsPerHost = limit
+                    try await stage.moment()
+                }
+            }
             await stage.expectIdle(ness, "https://a.test/probe")
         },
         SmallProgram("throttle-and-drop", "a dropped request takes no token, and the others start at the rate") { stage in
@@ -90,9 +79,7 @@ enum LimitPrograms {
             let outcome = await stage.outcome(
                 of: ness.httpRequest(withUrl: Stage.url).set(deadline: .milliseconds(10)).dataRequest())
             stage.expect([outcome], in: ["ok", "timedOut"])
-            await ness.shutdown(within: .seconds(1))
-            try await Task.sleep(for: .seconds(1))
-            for fault in log.faults() { stage.expect(false, fault) }
+            try await stage.expectOneEnd(in: log, after: ness)
         },
         SmallProgram("deadline-in-the-queue", "a deadline passes in a queue, and no slot is lost") { stage in
             let ness = stage.manager { $0.maximumConnectionsPerHost = 1 }
@@ -107,23 +94,15 @@ enum LimitPrograms {
                 try await connection.respond(503, [:], "busy")
             }) { $0.retryControl = CounterRetryControl(maxRetryCount: 5, timeIntervalBeforeTryToRetry: 0.002) }
             let promise = ness.httpRequest(withUrl: Stage.url).dataRequest()
-            try await stage.together(
+            try await stage.meet(
                 { stage.expect([await stage.outcome(of: promise)], in: ["503", "dropped"]) },
                 {
-                    try await stage.moment()
                     promise.drop()
                     // What has passed all queues may reach the wire at the same moment.
                     await Task.yield()
                     try await Task.sleep(for: .milliseconds(1))
                     isDropped.withLock { $0 = true }
                 })
-        },
-        SmallProgram("retry-after", "the policies honor Retry-After") { stage in
-            let ness = stage.manager(serve: { connection in
-                try await connection.respond(connection.number == 1 ? 429 : 200, ["Retry-After": "7"], "x")
-            }) { $0.retryControl = BackoffRetryControl(maxRetryCount: 2) }
-            stage.expect([await stage.outcome(of: ness.httpRequest(withUrl: Stage.url).dataRequest())], in: ["ok"])
-            stage.expect(stage.times.count == 2 && stage.times[1] - stage.times[0] >= .seconds(7), "sent at \(stage.times)")
         },
         SmallProgram("stale-408-and-drop", "a 408 to an idle connection repeats the request once") { stage in
             let ness = stage.manager(serve: { connection in
@@ -133,14 +112,6 @@ enum LimitPrograms {
             }) { $0.maximumConnectionsPerHost = 1 }
             stage.expect(try await stage.crowd(ness, [Stage.url]), in: ["ok", "dropped"])
             stage.expect(stage.requests.count <= 2, "it was sent \(stage.requests.count) times")
-            await stage.expectIdle(ness, "https://a.test/probe")
-        },
-        SmallProgram("cancel-the-waiting-task", "canceling the task that waits for a value drops the request") { stage in
-            let ness = stage.manager { $0.maximumConnectionsPerHost = 1 }
-            let tasks = five.map { url in Task { await stage.outcome(of: ness.httpRequest(withUrl: url).dataRequest()) } }
-            try await stage.moment()
-            for task in tasks where Bool.random() { task.cancel() }
-            for task in tasks { stage.expect([await task.value], in: ["ok", "dropped"]) }
             await stage.expectIdle(ness, "https://a.test/probe")
         },
         SmallProgram("post-lost", "a POST that may have reached the server is not sent again") { stage in

@@ -152,20 +152,14 @@ enum ReaderPrograms {
                 try await connection.respond(stops == .max && count != 8_000 ? 500 : 200, [:], "ok")
             }) { $0.maximumConnectionsPerHost = 1 }
             let pieces = AsyncStream<Data> {
-                let number = made.withLock { made in
-                    made += 1
-                    return made
-                }
+                let number = made.increment()
                 most.withLock { $0 = max($0, number - taken.withLock { $0 }) }
                 return number > 8 ? nil : Data(repeating: UInt8(number), count: 1_000)
             }
             let promise = ness.httpRequest(.post, withUrl: Stage.url).set(streamBody: pieces).dataRequest()
-            try await stage.together(
+            try await stage.meet(
                 { stage.expect([await stage.outcome(of: promise)], in: ["ok", "dropped"]) },
-                {
-                    try await stage.moment()
-                    if Int.random(in: 0..<4) == 0 { promise.drop() }
-                })
+                { if Int.random(in: 0..<4) == 0 { promise.drop() } })
             // The reader has taken a piece before the server counts it.
             stage.expect(most.withLock { $0 } <= 2, "\(most.withLock { $0 }) pieces were in memory")
             await stage.expectIdle(ness, "https://a.test/probe")

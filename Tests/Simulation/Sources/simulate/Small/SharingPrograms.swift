@@ -7,22 +7,13 @@ enum SharingPrograms {
     private static let three = [Stage.url, Stage.url, Stage.url]
 
     static let all: [SmallProgram] = [
-        SmallProgram("join-and-end", "equal requests at any moment each get the response") { stage in
-            let ness = stage.manager()
-            stage.expect(try await stage.crowd(ness, three, drops: false), in: ["ok"])
-            stage.expect((1...3).contains(stage.requests.count), "\(stage.requests.count) exchanges")
-        },
-        SmallProgram("join-and-leave", "dropping one promise leaves the others alone") { stage in
-            let ness = stage.manager()
-            stage.expect(try await stage.crowd(ness, three), in: ["ok", "dropped"])
-            await stage.expectIdle(ness, Stage.url)
-        },
         SmallProgram("a-neighbor-never-hears-a-drop", "a caller who is not dropped gets its response") { stage in
             let ness = stage.manager { $0.maximumConnectionsPerHost = 1 }
             let kept = ness.httpRequest(withUrl: Stage.url).dataRequest()
             _ = try await stage.crowd(ness, three)
             let outcome = await stage.outcome(of: kept)
             stage.expect(outcome == "ok", "the neighbor's outcome is \(outcome)")
+            await stage.expectIdle(ness, Stage.url)
         },
         SmallProgram("the-last-leaves", "the exchange ends with its last caller, and frees its slot") { stage in
             let ness = stage.manager(serve: { connection in
@@ -117,10 +108,9 @@ enum SharingPrograms {
                 // A write that removes stored responses closes the reads as well.
                 if Bool.random() { $0.cache = HTTPCache(memoryLimit: 1 << 20) }
             }
-            try await stage.together(
+            try await stage.meet(
                 { _ = try await stage.crowd(ness, [Stage.url, Stage.url]) },
                 {
-                    try await stage.moment()
                     let written = try await ness.httpRequest(.put, withUrl: Stage.url).text()
                     let read = try await ness.httpRequest(withUrl: Stage.url).text()
                     stage.expect(Int(read) ?? 0 >= Int(written) ?? 0, "read \(read) after \(written) was written")

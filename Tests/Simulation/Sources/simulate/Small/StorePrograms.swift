@@ -2,12 +2,11 @@ import Foundation
 import NessHTTP
 import NessLock
 
-/// Small programs about managers that share a cache or a cookie jar.
+/// Small programs about managers that share a cache.
 enum StorePrograms {
-    /// Serves a version of a resource that a write increases, with a lifetime. `/move` redirects to `b.test` and keeps the method.
+    /// Serves a version of a resource that a write increases, with a lifetime.
     private static func serve(_ connection: Connection, _ version: borrowing Lock<Int>) async throws {
         let request = connection.request
-        if request.url.path == "/move" { return try await connection.respond(307, ["Location": "https://b.test/x"]) }
         let user = request.headers["Authorization"] ?? "nobody"
         let number = version.withLock { version in
             if !request.method.isSafe { version += 1 }
@@ -23,7 +22,7 @@ enum StorePrograms {
             let version = Lock(0)
             let cache = cache()
             let managers = (0..<2).map { _ in stage.manager(serve: { try await serve($0, version) }) { $0.cache = cache } }
-            try await stage.together(
+            try await stage.meet(
                 {
                     for _ in 0..<3 {
                         _ = try await managers[1].httpRequest(withUrl: Stage.url).text()
@@ -31,24 +30,12 @@ enum StorePrograms {
                     }
                 },
                 {
-                    try await stage.moment()
                     let written = try await managers[0].httpRequest(.put, withUrl: Stage.url).text()
                     let response = try await managers[1].httpRequest(withUrl: Stage.url).response()
                     if response.source == .cache { stage.expect(response.text == written, "the cache has \(response.text)") }
                     let read = try await managers[0].httpRequest(withUrl: Stage.url).text()
                     stage.expect(read == written, "\(read) was read after \(written)")
                 })
-            try? FileManager.default.removeItem(at: folder)
-        },
-        SmallProgram("write-behind-a-redirect", "a write that a redirect leads to another origin removes the response that is stored there")
-        {
-            stage in
-            let version = Lock(0)
-            let ness = stage.manager(serve: { try await serve($0, version) }) { $0.cache = cache() }
-            _ = try await ness.httpRequest(withUrl: "https://b.test/x").text()
-            _ = try await ness.httpRequest(.put, withUrl: "https://a.test/move").text()
-            let read = try await ness.httpRequest(withUrl: "https://b.test/x").text()
-            stage.expect(read == "1 nobody", "\(read) was read after the write")
             try? FileManager.default.removeItem(at: folder)
         },
         SmallProgram("users-of-a-shared-cache", "no user gets another user's response from a cache that their managers share") { stage in
@@ -76,56 +63,14 @@ enum StorePrograms {
             let version = Lock(0)
             let cache = cache()
             let managers = (0..<2).map { _ in stage.manager(serve: { try await serve($0, version) }) { $0.cache = cache } }
-            try await stage.together(
+            try await stage.meet(
                 { _ = try await managers[1].httpRequest(withUrl: Stage.url).text() },
-                {
-                    try await stage.moment()
-                    await managers[0].reset()
-                })
+                { await managers[0].reset() })
             version.withLock { $0 += 1 }
             await managers[0].reset()
             let read = try await managers[1].httpRequest(withUrl: Stage.url).text()
             stage.expect(read == "1 nobody", "\(read) was read after the reset")
             try? FileManager.default.removeItem(at: folder)
-        },
-        SmallProgram("cookies-of-a-shared-jar", "after a login of one manager, the requests of the other carry its cookie") { stage in
-            let jar = CookieJar()
-            let managers = (0..<2).map { _ in
-                stage.manager(serve: { connection in
-                    if connection.request.url.path == "/x" { return try await connection.respond(200, ["Set-Cookie": "session=1; Path=/"]) }
-                    try await connection.respond(connection.request.headers["Cookie"] == nil ? 403 : 200, [:], "ok")
-                }) { $0.cookies = jar }
-            }
-            try await stage.together(
-                { _ = try await stage.crowd(managers[1], ["https://a.test/y", "https://a.test/z"]) },
-                {
-                    _ = await stage.outcome(of: managers[0].httpRequest(withUrl: Stage.url).dataRequest())
-                    stage.expect([await stage.outcome(of: managers[1].httpRequest(withUrl: "https://a.test/v").dataRequest())], in: ["ok"])
-                })
-        },
-        SmallProgram("stored-after-a-broken-attempt", "the progress is complete if the cache responds after an attempt that broke off") {
-            stage in
-            let cache = HTTPCache(memoryLimit: 1 << 20)
-            let managers = (0..<2).map { index in
-                stage.manager(serve: { connection in
-                    try await connection.report(.head(statusCode: 200, headers: ["Content-Length": "10", "Cache-Control": "max-age=60"]))
-                    try await connection.report(.body(Data("01234".utf8)))
-                    try await connection.wait(.milliseconds(Int.random(in: 0...5)))
-                    if index == 0 { throw TransportError.connectionLost }
-                    try await connection.report(.body(Data("56789".utf8)))
-                }) {
-                    $0.cache = cache
-                    $0.retryControl = BackoffRetryControl(maxRetryCount: 1)
-                }
-            }
-            let promise = managers[0].httpRequest(withUrl: Stage.url).dataRequest()
-            try await stage.together(
-                { _ = await stage.outcome(of: promise) },
-                { _ = await stage.outcome(of: managers[1].httpRequest(withUrl: Stage.url).dataRequest()) })
-            if let result = try? await promise.value {
-                stage.expect(result.message.text == "0123456789", "the body is \(result.message.text)")
-                stage.expect(promise.progress.fractionCompleted == 1, "the progress is \(promise.progress)")
-            }
         },
         SmallProgram(
             "part-unasked", "a 206 that the request did not ask for is no success of a typed result or a download, and is not stored"

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 import NessLock
 
-/// Small programs about downloads, streams, cookies and environments.
+/// Small programs about downloads, event streams and environments.
 enum TransferPrograms {
     private static let content = String(repeating: "0123456789", count: 400)
 
@@ -47,7 +47,7 @@ enum TransferPrograms {
         SmallProgram("pause-and-resume", "a download that is paused and resumed at any moment ends with the whole file") { stage in
             try await withFile { file in
                 let ness = stage.manager(serve: serveFile)
-                let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file)
+                let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file, segments: Int.random(in: 1...3))
                 try await stage.together(
                     { _ = try await promise.value },
                     {
@@ -65,10 +65,9 @@ enum TransferPrograms {
             try await withFile { file in
                 let ness = stage.manager(serve: serveFile)
                 let promise = ness.httpRequest(withUrl: Stage.url).set(timeout: .milliseconds(4)).downloadRequest(forSavedLocation: file)
-                try await stage.together(
+                try await stage.meet(
                     { _ = try await promise.value },
                     {
-                        try await stage.moment()
                         promise.pause()
                         try await Task.sleep(for: .milliseconds(50))
                         promise.resume()
@@ -81,12 +80,7 @@ enum TransferPrograms {
                 try "old".write(to: file, atomically: true, encoding: .utf8)
                 let ness = stage.manager(serve: serveFile)
                 let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file, segments: Int.random(in: 1...3))
-                try await stage.together(
-                    { _ = try? await promise.value },
-                    {
-                        try await stage.moment()
-                        promise.drop()
-                    })
+                try await stage.meet({ _ = try? await promise.value }, { promise.drop() })
                 await ness.shutdown(within: .zero)
                 let found = try String(contentsOf: file, encoding: .utf8)
                 stage.expect(found == "old" || found == content, "the file has \(found.count) bytes")
@@ -98,7 +92,7 @@ enum TransferPrograms {
                 let requests = [Stage.url, Stage.url, "https://b.test/x"].map {
                     ness.httpRequest(withUrl: $0).downloadRequest(forSavedLocation: file)
                 }
-                try await stage.together(
+                try await stage.meet(
                     {
                         for request in requests.dropFirst() {
                             // Another resource has to wait until the file is free.
@@ -106,28 +100,11 @@ enum TransferPrograms {
                         }
                     },
                     {
-                        try await stage.moment()
                         requests[0].drop()
                         _ = try? await requests[0].value
                     })
                 let found = try? String(contentsOf: file, encoding: .utf8)
                 stage.expect(found == nil || found == content, "the file differs")
-            }
-        },
-        SmallProgram(
-            "segments-and-pause", "a download in parts that is paused ends with the whole file, and fetches no byte more than it must"
-        ) { stage in
-            try await withFile { file in
-                let ness = stage.manager(serve: serveFile)
-                let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file, segments: 3)
-                try await stage.together(
-                    { _ = try await promise.value },
-                    {
-                        try await stage.moment()
-                        promise.pause()
-                        promise.resume()
-                    })
-                stage.expect(try String(contentsOf: file, encoding: .utf8) == content, "the file differs")
             }
         },
         SmallProgram(
@@ -152,53 +129,6 @@ enum TransferPrograms {
                 }
             }
         },
-        SmallProgram("progress-ends-at-its-total", "the progress of a request that succeeded is its total") { stage in
-            try await withFile { file in
-                let ness = stage.manager(serve: serveFile)
-                let promise = ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file)
-                _ = try await promise.value
-                stage.expect(promise.progress.fractionCompleted == 1, "the progress is \(promise.progress)")
-            }
-        },
-        SmallProgram("stream-and-drop", "a stream that is dropped ends its reader, and frees its slot") { stage in
-            let ness = stage.manager(serve: serveFile) { $0.maximumConnectionsPerHost = 1 }
-            let promise = ness.httpRequest(withUrl: Stage.url).streamRequest()
-            try await stage.together(
-                {
-                    var read = 0
-                    do {
-                        for try await chunk in promise.chunks { read += chunk.count }
-                        stage.expect(read == content.count, "\(read) bytes were read")
-                    } catch {
-                        stage.expect([Stage.kind(error)], in: ["dropped"])
-                    }
-                },
-                {
-                    try await stage.moment()
-                    promise.drop()
-                })
-            await ness.shutdown(within: .seconds(5))
-        },
-        SmallProgram("leave-a-stream", "leaving the loop closes the connection, and frees its slot") { stage in
-            let ness = stage.manager(serve: { connection in
-                if connection.request.url.path == "/probe" { return try await connection.respond(200) }
-                try await connection.report(.head(statusCode: 200, headers: [:]))
-                while true {
-                    try await connection.wait(.milliseconds(1))
-                    try await connection.report(.body(Data("line\n".utf8)))
-                }
-            }) { $0.maximumConnectionsPerHost = 1 }
-            var left = Int.random(in: 0...5)
-            do {
-                let lines = ness.httpRequest(withUrl: Stage.url).streamRequest().lines
-                for try await line in lines {
-                    stage.expect(line == "line", "the line is \(line)")
-                    left -= 1
-                    if left < 0 { break }
-                }
-            }
-            await stage.expectIdle(ness, "https://a.test/probe")
-        },
         SmallProgram("events-keep-their-environment", "an event stream keeps the environment with which it started") { stage in
             let tokens = Lock<[String?]>([])
             let ness = stage.manager(serve: { connection in
@@ -217,22 +147,6 @@ enum TransferPrograms {
             let seen = tokens.withLock { $0 }
             stage.expect(seen == ["old", "old", "old"], "the connections carried \(seen)")
         },
-        SmallProgram(
-            "cookies-of-a-login", "a request that starts after a login has completed carries its cookie, and no other origin gets it"
-        ) { stage in
-            let ness = stage.manager(serve: { connection in
-                let cookie = connection.request.headers["Cookie"]
-                if connection.request.url.host == "b.test" { stage.expect(cookie == nil, "b.test got \(cookie ?? "")") }
-                if connection.request.url.path == "/x" { return try await connection.respond(200, ["Set-Cookie": "session=1"]) }
-                try await connection.respond(cookie == nil ? 403 : 200, [:], "ok")
-            }) { $0.cookies = CookieJar() }
-            try await stage.together(
-                { _ = try await stage.crowd(ness, ["https://b.test/0", "https://a.test/1", "https://b.test/2"]) },
-                {
-                    _ = await stage.outcome(of: ness.httpRequest(withUrl: Stage.url).dataRequest())
-                    stage.expect([await stage.outcome(of: ness.httpRequest(withUrl: "https://a.test/y").dataRequest())], in: ["ok"])
-                })
-        },
         SmallProgram("switch-the-environment", "neither credentials nor default headers cross a switch of the environment") { stage in
             let ness = stage.manager(serve: { connection in
                 let host = connection.request.url.host ?? ""
@@ -244,12 +158,7 @@ enum TransferPrograms {
                 ServerEnvironment(baseURL: URL(string: "https://\(host)/"), authentication: BearerAuthentication(token: host))
             }
             ness.environment = environment("a.test")
-            try await stage.together(
-                { stage.expect(try await stage.crowd(ness, ["0", "1", "2"]), in: ["ok", "dropped"]) },
-                {
-                    try await stage.moment()
-                    ness.environment = environment("b.test")
-                })
+            try await stage.crowd(ness, ["0", "1", "2"]) { ness.environment = environment("b.test") }
         },
         SmallProgram("cache-and-two-readers", "a stored response is delivered whole, and a 304 gives the stored body") { stage in
             let ness = stage.manager(serve: { connection in
