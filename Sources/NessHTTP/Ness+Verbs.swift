@@ -15,6 +15,14 @@ extension Ness {
         RequestBuilder(sender: self, method: .get, url: url, segments: segments)
     }
 
+    /// Makes the builder of a HEAD request.
+    /// - Parameters:
+    ///   - url: A string, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:_:)`.
+    ///   - segments: Values that follow as path segments, each percent-encoded.
+    public func head(_ url: some URLConvertible, _ segments: any CustomStringConvertible...) -> RequestBuilder {
+        RequestBuilder(sender: self, method: .head, url: url, segments: segments)
+    }
+
     /// Makes the builder of a POST request.
     /// - Parameters:
     ///   - url: A string, a `URL` or `URLComponents`: see `httpRequest(_:withUrl:_:)`.

@@ -45,6 +45,19 @@ extension Promise {
     }
 
     /// Waits until several promises have settled.
+    /// - Parameters:
+    ///   - promises: Any number of promises. Without promises, the value is `[]`.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise of the outcomes, in the order of `promises`. It fails only by a drop, and then drops the promises that are
+    ///   pending, unless they have another waiter.
+    public static func allSettled<Element: Sendable>(
+        _ promises: [Promise<Element>], file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<[Result<Element, any Error>]> where Value == [Result<Element, any Error>] {
+        combine(promises, endsAtError: false, file, line) { promises.map(\.settledResult) }
+    }
+
+    /// Waits until several promises have settled.
     ///
     /// Canceling the waiting task drops the promises that are pending, unless they have another waiter.
     /// - Parameter promises: Any number of promises.

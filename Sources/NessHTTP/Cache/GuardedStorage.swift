@@ -21,8 +21,8 @@ final class GuardedStorage: Sendable {
 
     private struct State: Sendable {
         var nextID = 0
-        /// The running operations. True for those that take longer than the timeout.
-        var isLate: [Int: Bool] = [:]
+        /// The running operations, and those of them that take longer than the timeout.
+        var running: Set<Int> = [], late: Set<Int> = []
         var owed: [Int: Removal] = [:]
         /// The number of running or waiting writes of each URL.
         var writes: [String: Int] = [:]
@@ -156,7 +156,7 @@ final class GuardedStorage: Sendable {
 
     // MARK: time
 
-    private var isLate: Bool { state.withLock { $0.isLate.values.contains(true) } }
+    private var isLate: Bool { state.withLock { !$0.late.isEmpty } }
 
     /// Runs a change. If it cannot run or fails, a removal is owed instead.
     private func change(orElse removal: Removal, _ clock: PipelineClock, _ body: @escaping @Sendable () async throws -> Void) async {
@@ -177,18 +177,22 @@ final class GuardedStorage: Sendable {
         let waiter = ValueWaiter<Value?>(leave: untilCancelled ? ignored : nil)
         let id = state.withLock { state in
             let id = state.newID()
-            state.isLate[id] = false
+            state.running.insert(id)
             return id
         }
         let stopTimer = clock.startTimer(after: timeout) { [self] in
-            // Unless the operation has just ended.
-            state.withLock { $0.isLate[id]? = true }
+            state.withLock { state in
+                if state.running.contains(id) { state.late.insert(id) }
+            }
             waiter.resume(.success(nil))
         }
         Task { [self] in
             let value = try? await body()
             stopTimer()
-            state.withLock { $0.isLate[id] = nil }
+            state.withLock { state in
+                state.running.remove(id)
+                state.late.remove(id)
+            }
             waiter.resume(.success(value))
         }
         return (try? await waiter.wait()) ?? nil

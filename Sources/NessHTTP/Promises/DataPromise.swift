@@ -8,6 +8,9 @@ public struct DataResult: Sendable {
     /// The response.
     public let message: HTTPResponse
 
+    /// The response, which iONess calls `message`.
+    public var response: HTTPResponse { message }
+
     /// The response's body.
     public var responseData: Data { message.body }
 

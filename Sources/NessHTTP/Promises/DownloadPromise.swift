@@ -45,6 +45,9 @@ public struct DownloadResult: Sendable {
     /// The URL of the file.
     public let dataLocalURL: URL
 
+    /// The response, which iONess calls `message`.
+    public var response: HTTPResponse { message }
+
     init(message: HTTPResponse) throws {
         guard let file = message.file else {
             throw NessError.validation(

@@ -16,8 +16,8 @@ public protocol RequestSpec: Sendable {
     /// instead.
     /// - Throws: An error, which fails the request with `NessError.invalidRequest`.
     func body() throws -> HTTPBody?
-    /// Adds settings for which this protocol has no member, such as time limits, options, a group, an authentication or the type of the API's errors. The default adds
-    /// none.
+    /// Adds settings for which this protocol has no member, such as time limits, options, a group, an authentication or the type of the
+    /// API's errors. The default adds none.
     /// - Parameter builder: The request made from the other members.
     /// - Returns: The request to send.
     func prepare(_ builder: RequestBuilder) -> RequestBuilder

@@ -51,7 +51,7 @@ public enum NessError: Error, Sendable {
         /// The underlying error, if there is one.
         public var underlying: (any Error)?
         /// The time until the circuit breaker lets a request through again, for an error of the kind `.circuitOpen`; else `nil`.
-        package var circuitOpenTime: Duration?
+        public var circuitOpenTime: Duration?
         /// The method and the target, for an error without a request.
         package var target: String?
         /// The reason of a failure of the kind `.tls`, if it is known.
