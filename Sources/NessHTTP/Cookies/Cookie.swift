@@ -88,7 +88,7 @@ public struct Cookie: Sendable, Hashable {
     private static func hasControl(_ text: String) -> Bool { text.utf8.contains { ($0 < 32 && $0 != 9) || $0 == 127 } }
 
     private static func pair(_ text: Substring) -> (String, String?) {
-        func trimmed(_ text: Substring) -> String { text.trimmingCharacters(in: .init(charactersIn: " \t")) }
+        func trimmed(_ text: Substring) -> String { HeaderFieldValue.trimmed(String(text)) }
         guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return (trimmed(text), nil) }
         return (trimmed(text[..<sign]), trimmed(text[text.utf8.index(after: sign)...]))
     }

@@ -45,16 +45,6 @@ import Testing
         #expect(isAdmitted(places[kept[kept.count - 1]]))
     }
 
-    @Test("a request that was dropped before it waits never holds a slot")
-    func dropBefore() async {
-        let queue = Limiter<String>(limit: 1), first = queue.enter("a"), second = queue.enter("a"), third = queue.enter("a")
-        let task = Task { try await second.waiter?.wait() }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        queue.leave(first.lane)
-        #expect(isAdmitted(third))
-    }
-
     @Test("a raised limit admits the first requests, and a limit of zero admits no request")
     func changingLimit() {
         let queue = Limiter<String>(limit: 1), places = (0..<8).map { _ in queue.enter("a") }
