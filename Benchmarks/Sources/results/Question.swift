@@ -18,7 +18,7 @@ struct Question {
 
     var title: String { reference.question }
     var unit: String { reference.unit }
-    /// Why other libraries are faster. A variant of a question has the question's reason.
+    /// The reason why other libraries are faster. A variant of a question has the question's reason.
     var reason: String { (reasons[title] ?? reasons.first { title.hasPrefix($0.key + ", ") }?.value) ?? notExplained }
     /// The title of the chart.
     var heading: String { "\(title), \(unit) (\(reference.better) is better)" }

@@ -130,14 +130,15 @@ final class Call: Sendable {
         options.sink?.callDidEnd(outcome)
         if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
         finishProgress()
-        switch outcome {
-        case .success: settle?()
-        case .failure(let error): ended.owner?.settle(failing: error)
-        }
+        // Before the promise settles: from then on nothing may be sent for the call.
         switch ended.held.wait {
         case .flight(let member): member.leave()
         case .pause(let waiter, _): waiter.resume(.failure(CancellationError()))
         case .delay, .none: break
+        }
+        switch outcome {
+        case .success: settle?()
+        case .failure(let error): ended.owner?.settle(failing: error)
         }
         ended.task?.cancel()
         ended.unregister()
