@@ -150,23 +150,19 @@ int ness_memory_file(const void *bytes, size_t count) {
 
 struct address { int family; int type; int protocol; unsigned int length; struct sockaddr address; };
 
-static bool (*socket_opened)(void *user, int descriptor);
+static ness_curl_callbacks callbacks;
+
+void ness_curl_register(const ness_curl_callbacks *given) { callbacks = *given; }
 
 /// libcurl 7.88 does not set CLOEXEC: a child process would keep the connection open.
 static int open_socket(void *user, int purpose, struct address *address) {
     (void)purpose;
     int descriptor = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
-    if (descriptor < 0 || socket_opened == NULL || socket_opened(user, descriptor)) return descriptor;
+    if (descriptor < 0 || callbacks.socket_opened(user, descriptor)) return descriptor;
     close(descriptor);
     // CURL_SOCKET_BAD
     return -1;
 }
-
-void ness_curl_set_socket_opened(bool (*opened)(void *user, int descriptor)) { socket_opened = opened; }
-
-static void (*noted)(void *user, int note);
-
-void ness_curl_set_noted(void (*function)(void *user, int note)) { noted = function; }
 
 static bool begins(const char *text, size_t count, const char *start) {
     return count >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
@@ -178,17 +174,16 @@ static bool sends_unasked(void) { return curl.version < 0x075000; }
 /// Reads the log, where libcurl says what no number tells. A line of a request or a response cannot begin like these.
 static int read_log(void *easy, int kind, char *text, size_t count, void *user) {
     (void)easy;
-    if (noted == NULL) return 0;
     // CURLINFO_HEADER_OUT comes after the bytes were sent. A tunnel through a proxy is not the request.
-    if (kind == 2 && sends_unasked() && !begins(text, count, "CONNECT ")) noted(user, NESS_CURL_NOTE_SENT);
+    if (kind == 2 && sends_unasked() && !begins(text, count, "CONNECT ")) callbacks.noted(user, NESS_CURL_NOTE_SENT);
     // CURLINFO_TEXT
     if (kind != 0) return 0;
     if (begins(text, count, "ALPN: server accepted h2")) {
-        noted(user, NESS_CURL_NOTE_HTTP2);
+        callbacks.noted(user, NESS_CURL_NOTE_HTTP2);
         // From 8.19 on the first line comes with each refusal. The second one may then come from an earlier refusal of the same transfer.
     } else if ((begins(text, count, "HTTP/2 stream ") && memmem(text, count, " refused by server", 18) != NULL) ||
                (curl.version < 0x081300 && begins(text, count, "REFUSED_STREAM, retrying"))) {
-        noted(user, NESS_CURL_NOTE_UNPROCESSED);
+        callbacks.noted(user, NESS_CURL_NOTE_UNPROCESSED);
     }
     return 0;
 }
@@ -196,17 +191,17 @@ static int read_log(void *easy, int kind, char *text, size_t count, void *user) 
 #define SET(option, value) \
     if (code == 0) code = curl.easy_setopt(easy, option, value)
 
-int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks) {
+int ness_curl_set_callbacks(void *easy) {
     int code = 0;
-    SET(20079, callbacks->head);
-    SET(20011, callbacks->body);
-    SET(20012, callbacks->read);
-    SET(20167, callbacks->seek);
-    SET(20219, callbacks->progress);
+    SET(20079, callbacks.head);
+    SET(20011, callbacks.body);
+    SET(20012, callbacks.read);
+    SET(20167, callbacks.seek);
+    SET(20219, callbacks.progress);
     SET(43, 0L);
-    if (!sends_unasked()) SET(20312, callbacks->prerequest);
+    if (!sends_unasked()) SET(20312, callbacks.prerequest);
     SET(20163, open_socket);
-    SET(20272, callbacks->look_up);
+    SET(20272, callbacks.look_up);
     SET(20094, read_log);
     return code;
 }
@@ -484,18 +479,24 @@ typedef struct {
 
 static struct {
     bool found;
-    int (*init)(zlib_stream *, int, const char *, int);
+    int (*inflate_init)(zlib_stream *, int, const char *, int);
     int (*inflate)(zlib_stream *, int);
-    int (*reset)(zlib_stream *);
-    int (*end)(zlib_stream *);
+    int (*inflate_reset)(zlib_stream *);
+    int (*inflate_end)(zlib_stream *);
+    int (*deflate_init)(zlib_stream *, int, int, int, int, int, const char *, int);
+    int (*deflate)(zlib_stream *, int);
+    int (*deflate_end)(zlib_stream *);
 } zlib;
 
 static void load_zlib(void) {
     void *library = NULL;
-    zlib.found = find((void **)&zlib.init, &library, "libz.so.1", "inflateInit2_") &&
+    zlib.found = find((void **)&zlib.inflate_init, &library, "libz.so.1", "inflateInit2_") &&
                  find((void **)&zlib.inflate, &library, "libz.so.1", "inflate") &&
-                 find((void **)&zlib.reset, &library, "libz.so.1", "inflateReset") &&
-                 find((void **)&zlib.end, &library, "libz.so.1", "inflateEnd");
+                 find((void **)&zlib.inflate_reset, &library, "libz.so.1", "inflateReset") &&
+                 find((void **)&zlib.inflate_end, &library, "libz.so.1", "inflateEnd") &&
+                 find((void **)&zlib.deflate_init, &library, "libz.so.1", "deflateInit2_") &&
+                 find((void **)&zlib.deflate, &library, "libz.so.1", "deflate") &&
+                 find((void **)&zlib.deflate_end, &library, "libz.so.1", "deflateEnd");
 }
 
 /// Brotli's decoder (RFC 7932). Its codes: 0 damaged, 1 the end, 2 needs input, 3 needs room.
@@ -535,6 +536,14 @@ static void load_zstd(void) {
                  find((void **)&zstd.is_error, &library, "libzstd.so.1", "ZSTD_isError");
 }
 
+static void load_codings(void) {
+    load_zlib();
+    load_brotli();
+    load_zstd();
+}
+
+static pthread_once_t codings_once = PTHREAD_ONCE_INIT;
+
 struct inflater {
     int format;
     zlib_stream zlib;
@@ -543,10 +552,7 @@ struct inflater {
 };
 
 void *ness_inflate_begin(int format) {
-    static pthread_once_t once[3] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
-    pthread_once(&once[0], load_zlib);
-    pthread_once(&once[1], load_brotli);
-    pthread_once(&once[2], load_zstd);
+    pthread_once(&codings_once, load_codings);
     struct inflater *inflater = calloc(1, sizeof(struct inflater));
     if (inflater == NULL) return NULL;
     inflater->format = format;
@@ -561,7 +567,7 @@ void *ness_inflate_begin(int format) {
         if (!begun) zstd.destroy(inflater->other);
     } else if ((format == NESS_ZLIB || format == NESS_RAW_DEFLATE) && zlib.found) {
         // 15 + 32: gzip or zlib's format, as the first bytes say.
-        begun = zlib.init(&inflater->zlib, format == NESS_RAW_DEFLATE ? -15 : 47, "1.2.11", (int)sizeof(zlib_stream)) == 0;
+        begun = zlib.inflate_init(&inflater->zlib, format == NESS_RAW_DEFLATE ? -15 : 47, "1.2.11", (int)sizeof(zlib_stream)) == 0;
     }
     if (begun) return inflater;
     free(inflater);
@@ -601,39 +607,24 @@ int ness_inflate(void *opaque, const uint8_t *input, size_t inputCount, uint8_t 
 bool ness_inflate_reset(void *opaque) {
     struct inflater *inflater = opaque;
     // Zstandard's decoder begins the next frame by itself. A body of Brotli has one stream.
-    return inflater->format == NESS_ZSTANDARD || (inflater->format == NESS_ZLIB && zlib.reset(&inflater->zlib) == 0);
+    return inflater->format == NESS_ZSTANDARD || (inflater->format == NESS_ZLIB && zlib.inflate_reset(&inflater->zlib) == 0);
 }
 
 void ness_inflate_end(void *opaque) {
     struct inflater *inflater = opaque;
     if (inflater->format == NESS_BROTLI) brotli.destroy(inflater->other);
     else if (inflater->format == NESS_ZSTANDARD) zstd.destroy(inflater->other);
-    else zlib.end(&inflater->zlib);
+    else zlib.inflate_end(&inflater->zlib);
     free(inflater);
 }
 
-static struct {
-    bool found;
-    int (*init)(zlib_stream *, int, int, int, int, int, const char *, int);
-    int (*deflate)(zlib_stream *, int);
-    int (*end)(zlib_stream *);
-} zlib_out;
-
-static void load_zlib_out(void) {
-    void *library = NULL;
-    zlib_out.found = find((void **)&zlib_out.init, &library, "libz.so.1", "deflateInit2_") &&
-                     find((void **)&zlib_out.deflate, &library, "libz.so.1", "deflate") &&
-                     find((void **)&zlib_out.end, &library, "libz.so.1", "deflateEnd");
-}
-
 void *ness_deflate_begin(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load_zlib_out);
-    if (!zlib_out.found) return NULL;
+    pthread_once(&codings_once, load_codings);
+    if (!zlib.found) return NULL;
     zlib_stream *stream = calloc(1, sizeof(zlib_stream));
     if (stream == NULL) return NULL;
     // The default level, the only method (8), the largest window without a header (-15), the default memory (8) and strategy (0).
-    if (zlib_out.init(stream, -1, 8, -15, 8, 0, "1.2.11", (int)sizeof(zlib_stream)) != 0) {
+    if (zlib.deflate_init(stream, -1, 8, -15, 8, 0, "1.2.11", (int)sizeof(zlib_stream)) != 0) {
         free(stream);
         return NULL;
     }
@@ -649,14 +640,14 @@ int ness_deflate(void *opaque, const uint8_t *input, size_t inputCount, bool end
     stream->next_out = output;
     stream->avail_out = outputCount > 0x7fffffff ? 0x7fffffff : (unsigned int)outputCount;
     // Z_FINISH only with the very last input.
-    int code = zlib_out.deflate(stream, ends && fits ? 4 : 0);
+    int code = zlib.deflate(stream, ends && fits ? 4 : 0);
     *consumed = (size_t)(stream->next_in - input);
     *produced = (size_t)(stream->next_out - output);
     return code;
 }
 
 void ness_deflate_end(void *stream) {
-    zlib_out.end(stream);
+    zlib.deflate_end(stream);
     free(stream);
 }
 

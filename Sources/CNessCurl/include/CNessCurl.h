@@ -34,6 +34,10 @@ typedef struct {
     int (*prerequest)(void *user, char *remoteAddress, char *localAddress, int remotePort, int localPort);
     /// Asks whether libcurl may look a name up itself. Returns 0 if so. libcurl knows addresses and the names in its memory without this.
     int (*look_up)(void *resolver, void *reserved, void *user);
+    /// Tells of a socket that was opened. Returns false if it must not be used.
+    bool (*socket_opened)(void *user, int descriptor);
+    /// Tells a NESS_CURL_NOTE_*, which libcurl tells only in its log.
+    void (*noted)(void *user, int note);
 } ness_curl_callbacks;
 
 enum {
@@ -77,13 +81,10 @@ int ness_curl_set_pointer(void *easy, int option, const void *value);
 int ness_curl_set_blob(void *easy, int option, const void *bytes, size_t count);
 /// Makes a file in memory, which the path /proc/self/fd/N names. Returns its descriptor; -1 where that fails.
 int ness_memory_file(const void *bytes, size_t count);
-/// Sets the function that is told of each socket that is opened for an exchange, and that returns false if it must not be used. To be
-/// called once, before the first exchange.
-void ness_curl_set_socket_opened(bool (*opened)(void *user, int descriptor));
-/// Sets the function that is told of each NESS_CURL_NOTE_*, which libcurl tells only in its log. Likewise to be called once.
-void ness_curl_set_noted(void (*noted)(void *user, int note));
+/// Keeps the callbacks of all handles. To be called once, before the first handle gets them.
+void ness_curl_register(const ness_curl_callbacks *callbacks);
 /// Sets the callbacks; has sockets opened that no child process inherits.
-int ness_curl_set_callbacks(void *easy, const ness_curl_callbacks *callbacks);
+int ness_curl_set_callbacks(void *easy);
 /// Sets the `user` pointer of the callbacks.
 int ness_curl_set_user(void *easy, void *user);
 /// The `user` pointer of a handle.

@@ -110,12 +110,6 @@ final class EventMailbox: Sendable {
         }
     }
 
-    /// The number of body bytes that wait in memory.
-    var byteCount: Int { state.withLock { $0.pending.byteCount } }
-
-    /// The number of body bytes that wait in the file.
-    var spilledCount: Int { state.withLock { $0.spilledCount } }
-
     // MARK: any thread
 
     /// Ends the exchange immediately. Events that the task has not seen are discarded.

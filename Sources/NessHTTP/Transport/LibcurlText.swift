@@ -3,13 +3,11 @@ enum LibcurlText {
     /// Makes the error of an exchange.
     /// - Parameters:
     ///   - reason: libcurl's text.
-    ///   - kind: The kind, if an error number determined it. `nil` to find it by the text.
+    ///   - kind: The kind, if an error number determined it. `nil` to find it by the text, or else take the connection for lost.
     ///   - tlsFailure: The reason of a TLS failure, if an error number determined it.
-    ///   - otherwise: The kind if the text does not determine it.
     ///   - underlying: The underlying error.
     static func error(
-        _ reason: String, _ kind: TransportError.Kind?, tlsFailure: TLSFailure? = nil, otherwise: TransportError.Kind = .connectionLost,
-        underlying: (any Error)? = nil
+        _ reason: String, _ kind: TransportError.Kind?, tlsFailure: TLSFailure?, underlying: (any Error)? = nil
     ) -> TransportError {
         let text = reason.lowercased()
         if let refused = refusedTunnel(text, reason, underlying) { return refused }
@@ -18,7 +16,7 @@ enum LibcurlText {
             failure.underlying = underlying
             return failure
         }
-        let kind = kind ?? self.kind(text: text) ?? otherwise
+        let kind = kind ?? self.kind(text: text) ?? .connectionLost
         var failure = TransportError(kind, reason, underlying: underlying)
         if kind == .tls { failure.tlsFailure = tlsFailure ?? self.tlsFailure(text: text) }
         failure.isUnsent = text.contains("ssl_connect")

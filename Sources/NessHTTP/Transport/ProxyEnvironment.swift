@@ -23,21 +23,5 @@ enum ProxyEnvironment {
         let variables = scheme == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         return (variables + ["all_proxy", "ALL_PROXY"]).lazy.compactMap { getenv($0) }.map { String(cString: $0) }.first { !$0.isEmpty }
     }
-
-    /// Reads the host and the port of a proxy, which may have no scheme, and no port.
-    static func hostAndPort(of proxy: String) -> (host: String, port: Int) {
-        let scheme = proxy.range(of: "://").map { proxy[..<$0.lowerBound].lowercased() }
-        var rest = proxy.range(of: "://").map { proxy[$0.upperBound...] } ?? proxy[...]
-        rest = rest.prefix { $0 != "/" }
-        if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
-        // libcurl's default ports.
-        let defaultPort = scheme == "https" ? 443 : 1080
-        if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") {
-            let port = rest[end...].split(separator: ":").last.flatMap { Int($0) }
-            return (String(rest[...end]), port ?? defaultPort)
-        }
-        let parts = rest.split(separator: ":", maxSplits: 1)
-        return (parts.first?.lowercased() ?? "", parts.dropFirst().first.flatMap { Int($0) } ?? defaultPort)
-    }
     #endif
 }

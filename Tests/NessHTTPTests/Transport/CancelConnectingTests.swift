@@ -8,33 +8,27 @@ import Testing
 
 /// Drops and timeouts while the connection is being made. The listener's queue is full, so the system does not answer the attempt.
 @Suite(.inTurn) struct CancelConnectingTests {
-    @Test("a drop while connecting ends the request immediately, and abandons the attempt", arguments: [HTTPMethod.get, .post])
-    func drop(_ method: HTTPMethod) async throws {
-        let deaf = try DeafListener()
-        let ness = Ness()
-        let promise = ness.httpRequest(method, withUrl: deaf.url).dataRequest()
-        let witness = Witness(promise)
-        await deaf.waitUntil { $0 == 1 }
-        promise.drop()
-        #expect(promise.isCompleted)
-        #expect(await witness.outcome() == ["dropped"])
-        await deaf.waitUntil { $0 == 0 }
-        try await expectAlive(ness)
-        #expect(witness.ends == ["dropped"])
-    }
-
-    @Test("a timeout while connecting is reported as such, and abandons the attempt")
-    func timeout() async throws {
+    @Test(
+        "a drop and a timeout while connecting end the request immediately, and abandon the attempt", arguments: [HTTPMethod.get, .post],
+        [false, true])
+    func ends(_ method: HTTPMethod, byTimeout: Bool) async throws {
         let deaf = try DeafListener(), clock = ManualClock()
         let ness = Ness { $0.clock = clock }
-        let promise = ness.httpRequest(withUrl: deaf.url).set(timeout: .seconds(10)).dataRequest()
+        let promise = ness.httpRequest(method, withUrl: deaf.url).set(timeout: .seconds(10)).dataRequest()
         let witness = Witness(promise)
         await deaf.waitUntil { $0 == 1 }
-        await clock.waitForSleepers(1)
-        clock.advance(by: .seconds(11))
-        #expect(await witness.outcome() == ["timedOut"])
+        if byTimeout {
+            await clock.waitForSleepers(1)
+            clock.advance(by: .seconds(11))
+        } else {
+            promise.drop()
+            #expect(promise.isCompleted)
+        }
+        let ends = [byTimeout ? "timedOut" : "dropped"]
+        #expect(await witness.outcome() == ends)
         await deaf.waitUntil { $0 == 0 }
         try await expectAlive(ness)
+        #expect(witness.ends == ends)
     }
 
     @Test("a request that cannot connect delays no other request")
@@ -52,10 +46,8 @@ import Testing
     }
 
     private func expectAlive(_ ness: Ness) async throws {
-        try await serving({ _ in .text("fine") }) { good in
-            let text = try await ness.httpRequest(withUrl: good.url).dataRequest().value.message.text
-            #expect(text == "fine")
-        }
+        let text = try await serving({ _ in .text("fine") }) { try await ness.get($0.url).text() }
+        #expect(text == "fine")
     }
 }
 
@@ -95,7 +87,7 @@ final class DeafListener: Sendable {
 
     deinit { for socket in sockets { close(socket) } }
 
-    private static func port(of socket: Int32) throws -> UInt16 {
+    static func port(of socket: Int32) throws -> UInt16 {
         try Platform.withLoopback(0) { address, length in
             var length = length
             guard getsockname(socket, address, &length) == 0 else { throw Failed(operation: "getsockname") }

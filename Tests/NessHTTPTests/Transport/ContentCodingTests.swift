@@ -85,8 +85,7 @@ import Testing
     @Test("`KeepsContentCoding` fails over a transport that decodes every body, and nothing is sent")
     func keepsContentCodingOverOther() async throws {
         try await serve(configure: { $0.transport = URLSessionTransport() }) { server, ness in
-            let promise = ness.httpRequest(withUrl: "a").set(option: KeepsContentCoding.self, to: true).dataRequest()
-            let error = await promise.nessError()
+            let error = await ness.get("a").set(option: KeepsContentCoding.self, to: true).dataRequest().nessError()
             #expect(error?.kind == .invalidRequest && error?.mayHaveReachedServer == false)
             #expect(server.connectionCount == 0)
         }
@@ -98,8 +97,7 @@ import Testing
         try await serve(headers, configure: { $0.cache = HTTPCache(memoryLimit: 1 << 20) }) { server, ness in
             guard ness.configuration.transport.keepsContentCoding else { return }
             for _ in 0..<2 {
-                let message = try await ness.httpRequest(withUrl: "a").set(option: KeepsContentCoding.self, to: true).dataRequest().value
-                    .message
+                let message = try await ness.get("a").set(option: KeepsContentCoding.self, to: true).response()
                 #expect(message.body == CompressedBodies.gzipHello && message.source == .network)
                 #expect(message.headers["Content-Encoding"] == "gzip")
                 #expect(message.headers["Content-Length"] == "\(CompressedBodies.gzipHello.count)")

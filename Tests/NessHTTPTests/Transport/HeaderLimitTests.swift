@@ -17,17 +17,14 @@ import Testing
             let size = last ? 100_000 - length.utf8.count - (fieldCount - 1) * 9_000 + excess : 9_000
             return "X-\(number): \(String(repeating: "x", count: size - 7))\r\n"
         }
-        let server = try await TestServer.start(script: { _ in
-            [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(length)\(lines.joined())\r\nhi"), .close]
-        })
-        try await stopping(server) { server in
-            let promise = Ness().httpRequest(withUrl: server.at("/")).dataRequest()
+        let steps: [ConnectionStep] = [.receiveRequest, .send("HTTP/1.1 200 OK\r\n\(length)\(lines.joined())\r\nhi"), .close]
+        try await serving(script: { _ in steps }) { server in
+            let promise = Ness().httpRequest(withUrl: server.url).dataRequest()
             if excess == 0 {
                 let text = try await promise.value.message.text
                 #expect(text == "hi")
             } else {
-                let error = await promise.nessError()
-                #expect(error?.kind == .malformedResponse, "\(String(describing: error))")
+                #expect(await promise.nessError()?.kind == .malformedResponse)
             }
         }
     }
@@ -40,10 +37,8 @@ import Testing
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ",
         ])
     func endless(start: String) async throws {
-        let server = try await TestServer.start(script: { _ in
-            [.receiveRequest, .send(start), .sendUntilClosed(Data(repeating: 97, count: 16_384))]
-        })
-        try await stopping(server) { server in
+        try await serving(script: { _ in [.receiveRequest, .send(start), .sendUntilClosed(Data(repeating: 97, count: 16_384))] }) {
+            server in
             let error = await Ness().httpRequest(.post, withUrl: server.at("/")).dataRequest().nessError()
             #expect(error?.kind == .malformedResponse, "\(String(describing: error))")
             #expect(error?.description.contains("Out of memory") == false, "\(String(describing: error))")
@@ -54,30 +49,14 @@ import Testing
     }
 
     #if os(Linux)
-    /// Logs what a transport reports besides its events.
-    private final class Control: ExchangeControl {
-        let moves = Log<Int>()
-
-        let streamsResponse = false
-        let attempt = 1
-        let baseURL: URL? = nil
-        func occupySlot() -> Bool { true }
-        func releaseSlot() {}
-        func waitsForNetwork() {}
-        func bytesDidMove() { moves.add(1) }
-        func onStop(_ end: @escaping @Sendable (any Error) -> Void) {}
-    }
-
     @Test("a header that arrives line by line counts as activity, although its end is missing", .enabled(if: Engine.isCurl))
     func slowHeader() async throws {
         let gate = TestGate()
-        let server = try await TestServer.start(script: { _ in
+        try await serving(script: { _ in
             [.receiveRequest, .send("HTTP/1.1 200 OK\r\nA: 1\r\n"), .wait(gate), .send("B: 2\r\n\r\n"), .close]
-        })
-        try await stopping(server) { server in
-            let control = Control(), transport = try CurlTransport()
-            let request = HTTPRequest(url: try url(server.at("/")))
-            async let end: Void = transport.send(request, under: control) { _ in }
+        }) { server in
+            let control = FakeControl(), transport = try CurlTransport()
+            async let end: Void = transport.send(HTTPRequest(url: server.url), under: control) { _ in }
             await control.moves.wait(for: 1)
             gate.open()
             try await end

@@ -103,36 +103,4 @@ import Testing
         clock.advance(by: .seconds(10))
         #expect(await promise.nessError()?.kind == .timedOut)
     }
-
-    #if os(Linux)
-    private static let final = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
-    @Test("over libcurl a response may have 1,000 interim responses before it; another one is malformed")
-    func bounded() async throws {
-        for (count, isAccepted) in [(1_000, true), (1_001, false)] {
-            let interims = String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: count)
-            try await serving({ _ in .script([.send(interims), .send(Self.final), .close]) }) { server in
-                let recorder = Recorder()
-                let promise = try curlNess(observers: [recorder]).httpRequest(withUrl: server.url).dataRequest()
-                if isAccepted {
-                    #expect(try await promise.value.message.text == "ok")
-                    #expect(recorder.log.entries.filter { $0.hasPrefix("102") }.count == 1_000)
-                } else {
-                    #expect(await promise.nessError()?.kind == .malformedResponse)
-                }
-            }
-        }
-    }
-
-    @Test("over libcurl interim heads count for the limit of 100 KiB, and a switch of protocols stays an error")
-    func malformed() async throws {
-        let long = "HTTP/1.1 103 Early Hints\r\nLink: \(String(repeating: "a", count: 60 << 10))\r\n\r\n"
-        for start in [long + long, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: banana\r\n\r\n"] {
-            try await serving({ _ in .script([.send(start), .send(Self.final), .close]) }) { server in
-                let error = try await curlNess().httpRequest(withUrl: server.url).dataRequest().nessError()
-                #expect(error?.kind == .malformedResponse)
-            }
-        }
-    }
-    #endif
 }

@@ -46,16 +46,5 @@ import Testing
         await door.stop()
         await server.stop()
     }
-
-    @Test("a connection that breaks in the middle of a body is lost or cut, not insecure")
-    func breaks() async throws {
-        for (last, kinds) in [(ConnectionStep.reset, [NessError.Kind.connectionLost]), (.close, [.truncated])] {
-            let start = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nstart"
-            try await servingSecurely({ _ in .script([.send(start), last]) }) { server in
-                let error = await Ness().httpRequest(withUrl: server.securely(at: "/")).dataRequest().nessError()
-                #expect(error.map { kinds.contains($0.kind) } == true, "\(error?.description ?? "")")
-            }
-        }
-    }
 }
 #endif

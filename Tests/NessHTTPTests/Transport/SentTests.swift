@@ -56,47 +56,6 @@ import Testing
 
     // MARK: header fields
 
-    /// The fields that a transport adds, as KnownLimitations.md says.
-    private static let added: Set<String> = {
-        var added: Set = ["host", "connection", "content-length", "accept", "accept-encoding", "user-agent"]
-        #if !canImport(FoundationNetworking)
-        added.insert("accept-language")
-        #endif
-        return added
-    }()
-
-    @Test(
-        "only the header fields that KnownLimitations.md names are added, and none is changed",
-        .toBeDecidedOnAMac("whether URLSession sends an empty field, and how it sends text that is not ASCII"),
-        arguments: [HTTPMethod.get, .head, .post, .put, .delete])
-    func fields(_ method: HTTPMethod) async throws {
-        let seen = Lock<HTTPHeaders>([:])
-        try await serving({ _ in .text("") }) { server in
-            let ness = Ness { configuration in
-                configuration.insert(
-                    .modifyRequest { request in
-                        seen.withLock { $0 = (request.body?.headers ?? [:]).merging(request.headers) }
-                    }, at: .exchange)
-            }
-            for (name, value) in [
-                ("X-Plain", "1"), ("X-Empty", ""), ("X-Spaces", "  "), ("X-Padded", " a b  "), ("X-Tab", "a\tb"), ("X-Semicolon", ";"),
-                ("X-Colon", ":"), ("Accept-Language", "de, en;q=0.5"), ("User-Agent", "me/1"), ("Accept", "text/x"), ("X-UTF-8", "é"),
-                ("Cookie", "a=1; b=2"), ("Authorization", "Basic eDp5"), ("Range", "bytes=0-"), ("Referer", "/x"),
-            ] {
-                var builder = ness.httpRequest(method, withUrl: server.url).set(headers: HTTPHeaders([name: value]))
-                if method == .post || method == .put { builder = builder.set(stringBody: "body") }
-                _ = try await builder.dataRequest().value
-                let received = try #require(server.requests.last?.headers)
-                let known = seen.withLock { $0 }
-                for field in known {
-                    #expect(received.values(for: field.name) == [field.value.trimmingCharacters(in: .whitespaces)], "\(field)")
-                }
-                let extra = Set(received.map { $0.name.lowercased() }).subtracting(known.map { $0.name.lowercased() })
-                #expect(extra.subtracting(Self.added).isEmpty, "\(name)")
-            }
-        }
-    }
-
     @Test("a request without User-Agent is sent with the program's name, and no more of the system than its name")
     func userAgent() async throws {
         try await serving({ _ in .text("") }) { server in
@@ -126,23 +85,6 @@ import Testing
             }
             #expect(server.requests.map { $0.headers["Connection"] == "close" } == [false, true, false, true])
             #expect(server.connectionCount == 3)
-        }
-    }
-
-    @Test("a GET that is declared not repeatable is sent once, even if reused connections break")
-    func unrepeatable() async throws {
-        try await serving({ request in
-            request.requestNumberOnConnection == 1 ? .text("") : .script([.close])
-        }) { server in
-            let ness = Ness()
-            for _ in 0..<5 {
-                _ = try await ness.httpRequest(withUrl: server.at("/warm")).dataRequest().value
-                let outcome = await ness.httpRequest(withUrl: server.at("/once")).set(isIdempotent: false).dataRequest().settled
-                if case .failure(let error) = outcome {
-                    #expect(!Engine.isURLSessionOnLinux && (error as? NessError)?.kind == .connectionLost)
-                }
-            }
-            #expect(server.requests.filter { $0.path == "/once" }.count == 5)
         }
     }
     #endif

@@ -8,53 +8,6 @@ import Testing
 
 /// Kept connections that die under a request. What must not be sent twice is not, and no body arrives empty.
 @Suite(.inTurn) struct StaleConnectionTests {
-    /// Every connection answers once, keeps alive, and closes when it has the second request whole.
-    private static func closesOnSecond(_ seen: Log<String>) -> TestServer.Handler {
-        { request in
-            seen.add("\(request.method) \(request.target) \(request.bodyText)")
-            return request.requestNumberOnConnection == 1 ? .text(request.bodyText + "!") : .script([.close])
-        }
-    }
-
-    struct Case: Sendable, CustomTestStringConvertible {
-        let method: HTTPMethod
-        let body: String?
-        var testDescription: String { "\(method)\(body == nil ? "" : " with body")" }
-    }
-
-    static let cases: [Case] = [
-        Case(method: .post, body: "content"), Case(method: .post, body: nil), Case(method: .post, body: ""),
-        Case(method: .patch, body: "content"), Case(method: .patch, body: nil), Case(method: .put, body: "content"),
-        Case(method: .delete, body: "content"), Case(method: .custom("BREW"), body: "content"), Case(method: .custom("BREW"), body: nil),
-    ]
-
-    /// Over libcurl, such a request may use a connection that was idle for a moment. If the server closes it, the server may have acted.
-    private static let mayFail = !Engine.isURLSessionOnLinux
-
-    @Test("a request that must not be repeated is sent once: it arrives complete, or fails as one that may have acted", arguments: cases)
-    func once(_ given: Case) async throws {
-        let seen = Log<String>(), body = given.body ?? ""
-        try await serving(Self.closesOnSecond(seen)) { server in
-            let ness = Ness()
-            for round in 0..<5 {
-                // Leaves a connection that will die under the next request.
-                _ = try await ness.httpRequest(withUrl: server.at("/warm")).dataRequest().value
-                var builder = ness.httpRequest(given.method, withUrl: server.at("/\(round)"))
-                if let body = given.body { builder = builder.set(body: HTTPBody(Data(body.utf8))) }
-                let outcome = await builder.dataRequest().settled, isIdempotent = given.method.isIdempotent
-                switch outcome {
-                case .success(let result): #expect(result.message.text == body + "!")
-                case .failure(let error):
-                    let error = try #require(error as? NessError)
-                    #expect(Self.mayFail && !isIdempotent && error.kind == .connectionLost && error.mayHaveReachedServer)
-                }
-                let arrived = seen.entries.filter { $0 == "\(given.method) /\(round) \(body)" }.count
-                #expect(arrived == 1 || (isIdempotent && arrived == 2))
-            }
-            #expect(seen.entries.allSatisfy { $0.hasPrefix("GET") || $0.hasSuffix(" \(body)") })
-        }
-    }
-
     #if os(Linux)
     @Test("POST requests in a row use one connection, over http and https", arguments: [false, true])
     func reused(isSecure: Bool) async throws {
@@ -121,8 +74,8 @@ import Testing
 
     @Test("a repeatable request succeeds in spite of a broken connection", arguments: [HTTPMethod.get, .head, .options, .delete])
     func repeated(_ method: HTTPMethod) async throws {
-        let seen = Log<String>()
-        try await serving(Self.closesOnSecond(seen)) { server in
+        // Every connection answers once, keeps alive, and closes when it has the second request whole.
+        try await serving({ $0.requestNumberOnConnection == 1 ? .text("!") : .script([.close]) }) { server in
             let ness = Ness()
             for round in 0..<10 {
                 let response = try await ness.httpRequest(method, withUrl: server.at("/\(round)")).dataRequest().value.message
@@ -193,33 +146,25 @@ import Testing
     // MARK: what the error says
 
     @Test(
-        "the error of a request that must not be repeated says that the server may have acted", arguments: [HTTPMethod.post, .patch],
-        [true, false])
-    func mayHaveActed(_ method: HTTPMethod, _ resets: Bool) async throws {
-        try await serving(script: { _ in [.receiveRequest, resets ? .reset : .close] }) { server in
-            let error = await Ness().httpRequest(method, withUrl: server.url).set(stringBody: "x").dataRequest().nessError()
-            #expect(error?.kind == .connectionLost)
-            #expect(error?.context.reason.contains("may have acted") == true)
-            #expect(error?.description.contains("may have acted") == true)
-            #expect(server.requestCount == 1)
+        "the error says that the server may have acted if the request must not be repeated and was sent",
+        arguments: [
+            (HTTPMethod.post, ConnectionStep.reset, true), (.post, .close, true), (.patch, .reset, true), (.patch, .close, true),
+            (.get, .close, false), (.put, .close, false), (.delete, .close, false),
+        ])
+    func mayHaveActed(_ method: HTTPMethod, _ end: ConnectionStep, _ mayHaveActed: Bool) async throws {
+        func request(to url: URL) -> RequestBuilder {
+            let request = Ness().httpRequest(method, withUrl: url)
+            return method == .get ? request : request.set(stringBody: "x")
         }
-    }
-
-    @Test("the error of a repeatable request does not say that the server may have acted", arguments: [HTTPMethod.get, .put, .delete])
-    func notFrightened(_ method: HTTPMethod) async throws {
-        try await serving(script: { _ in [.receiveRequest, .close] }) { server in
-            let error = await Ness().httpRequest(method, withUrl: server.url).dataRequest().nessError()
-            #expect(error?.kind == .connectionLost)
-            #expect(error?.context.reason.contains("may have acted") == false)
+        try await serving(script: { _ in [.receiveRequest, end] }) { server in
+            let error = try #require(await request(to: server.url).dataRequest().nessError())
+            #expect(error.kind == .connectionLost)
+            #expect(error.context.reason.contains("may have acted") == mayHaveActed)
+            #expect(error.description.contains("may have acted") == mayHaveActed)
+            #expect(!mayHaveActed || server.requestCount == 1)
         }
-    }
-
-    @Test("if the request cannot have arrived, the error does not say that it may have")
-    func refused() async throws {
-        let url = try await serving({ _ in .text("") }) { $0.url }
-        let error = await Ness().httpRequest(.post, withUrl: url).set(stringBody: "x").dataRequest().nessError()
-        #expect(error?.kind == .cannotConnect)
-        #expect(error?.context.reason.contains("may have acted") == false)
+        let unreached = await request(to: try await refusingURL()).dataRequest().nessError()
+        #expect(unreached?.kind == .cannotConnect && unreached?.context.reason.contains("may have acted") == false)
     }
 
     @Test("a request that is sent again after a 408 times out", arguments: [false, true], [false, true])

@@ -29,8 +29,7 @@ import Testing
 
     @Test("`prepare` changes what only URLSession offers, and a changed method or URL fails before anything is sent")
     func prepare() async throws {
-        let server = try await TestServer.start { .text($0.headers["X-Prepared"] ?? "none") }
-        try await stopping(server) { server in
+        try await serving({ .text($0.headers["X-Prepared"] ?? "none") }) { server in
             let transport = URLSessionTransport(prepare: { urlRequest, request in
                 switch request.url.path {
                 case "/method": urlRequest.httpMethod = "DELETE"
@@ -42,7 +41,7 @@ import Testing
                 $0.transport = transport
                 $0.baseURL = server.url
             }
-            let text = try await ness.get("x").dataRequest().value.message.text
+            let text = try await ness.get("x").text()
             #expect(text == "GET /x")
             for path in ["method", "url"] {
                 let error = await ness.get(path).dataRequest().nessError()
@@ -87,7 +86,7 @@ import Testing
             return .rejected
         })
         try await withServer(configure: { $0.transport = transport }) { _, ness in
-            let text = try await ness.httpRequest(withUrl: "x").dataRequest().value.message.text
+            let text = try await ness.get("x").text()
             #expect(text == "ok")
             #expect(asked.total == 0)
         }

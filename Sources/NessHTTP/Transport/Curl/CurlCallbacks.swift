@@ -13,7 +13,12 @@ enum CurlCallbacks {
 
     /// Sets the callbacks of a handle. Their `user` pointer is that of a `CurlTransfer`.
     static func set(for easy: UnsafeMutableRawPointer) -> Int32 {
-        _ = isListening
+        _ = isRegistered
+        return ness_curl_set_callbacks(easy)
+    }
+
+    /// Registers the callbacks, at the first use.
+    private static let isRegistered: Bool = {
         var callbacks = ness_curl_callbacks(
             head: { start, size, count, user in
                 CurlCallbacks.transfer(user)?.received(headLine: CurlCallbacks.bytes(start, size * count)) == true ? size * count : 0
@@ -37,14 +42,10 @@ enum CurlCallbacks {
                 }
                 return CurlCallbacks.transfer(user)?.maySend(on: ends) == true ? 0 : 1
             },
-            look_up: { _, _, user in CurlCallbacks.transfer(user)?.mayLookUp() == true ? 0 : 1 })
-        return ness_curl_set_callbacks(easy, &callbacks)
-    }
-
-    /// Registers the callbacks that are the same for all handles, at the first use.
-    private static let isListening: Bool = {
-        ness_curl_set_noted { user, note in CurlCallbacks.transfer(user)?.noted(Int(note)) }
-        ness_curl_set_socket_opened { user, descriptor in CurlCallbacks.transfer(user)?.mayOpen(descriptor) ?? false }
+            look_up: { _, _, user in CurlCallbacks.transfer(user)?.mayLookUp() == true ? 0 : 1 },
+            socket_opened: { user, descriptor in CurlCallbacks.transfer(user)?.mayOpen(descriptor) ?? false },
+            noted: { user, note in CurlCallbacks.transfer(user)?.noted(Int(note)) })
+        ness_curl_register(&callbacks)
         return true
     }()
 }

@@ -85,18 +85,8 @@ final class CurlEngine: Sendable {
         }
     }
 
-    /// Resumes an exchange. Does nothing if it was not started, or has ended. Safe from any thread.
-    func resume(_ exchange: CurlExchange) { post(.resume(exchange)) }
-
-    /// Cancels an exchange. Does nothing if it was not started, or has ended. Safe from any thread.
-    func cancel(_ exchange: CurlExchange) { post(.cancel(exchange)) }
-
-    /// Continues an exchange with the addresses of a name. Safe from any thread.
-    func found(_ exchange: CurlExchange, _ name: CurlNames.Name, _ result: Result<[String], NameResolver.Failure>) {
-        post(.found(exchange, name, result))
-    }
-
-    private func post(_ command: Command) {
+    /// Passes a command to the thread. Does nothing if its exchange was not started, or has ended. Safe from any thread.
+    func post(_ command: Command) {
         let isAsleep = state.withLock { state in
             guard state.hasThread, !state.isStopping else { return false }
             return add(command, to: &state)

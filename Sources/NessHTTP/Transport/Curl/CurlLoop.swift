@@ -113,7 +113,7 @@ final class CurlLoop {
 
     /// Returns a closure that resumes a transfer, from any thread.
     func waker(for exchange: CurlExchange) -> @Sendable () -> Void {
-        { [engine] in engine.resume(exchange) }
+        { [engine] in engine.post(.resume(exchange)) }
     }
 
     private func perform(_ command: CurlEngine.Command) {
@@ -149,9 +149,7 @@ final class CurlLoop {
         guard let name = transfer.nameToLookUp(code) else { return add(transfer) }
         if let addresses = name.knownAddresses { return addAgain(transfer, with: .success(addresses), of: name) }
         let exchange = transfer.exchange
-        let ticket = NameResolver.shared.lookUp(name.host) { [engine] result in
-            engine.found(exchange, name, result)
-        }
+        let ticket = NameResolver.shared.lookUp(name.host) { [engine] in engine.post(.found(exchange, name, $0)) }
         transfer.names.lookUp = (ticket, .now)
     }
 

@@ -17,6 +17,20 @@ struct CurlNames {
             self.port = port
         }
 
+        /// Reads a proxy, which may have no scheme, and no port.
+        init(ofProxy proxy: String) {
+            let parts = proxy.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
+            var rest = parts[parts.count - 1].prefix { $0 != "/" }
+            if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
+            // The colon before the port lies behind an address in brackets.
+            let end = rest.hasPrefix("[") ? rest.firstIndex(of: "]") : nil
+            let colon = rest[(end ?? rest.startIndex)...].firstIndex(of: ":")
+            // libcurl's default ports.
+            let defaultPort = parts.count == 2 && parts[0].lowercased() == "https" ? 443 : 1080
+            self.init(
+                host: rest[..<(colon ?? rest.endIndex)].lowercased(), port: colon.flatMap { Int(rest[$0...].dropFirst()) } ?? defaultPort)
+        }
+
         /// The addresses that need no look-up: of an address itself, and of this machine (RFC 6761, 6.3).
         var knownAddresses: [String]? {
             if IPAddress.isValid(host) { return [host] }
@@ -54,7 +68,7 @@ struct CurlNames {
     /// Formats addresses for libcurl, which forgets them after a minute. `nil` if it cannot take them, and has to look the name up itself.
     mutating func lines(_ addresses: [String], of name: Name) -> String? {
         // libcurl reads no zone, as in `fe80::1%eth0`, and no name with a colon.
-        let addresses = addresses.filter { !$0.contains("%") }.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ",")
+        let addresses = IPAddress.list(addresses.filter { !$0.contains("%") })
         isPermitted = addresses.isEmpty || name.host.contains(":")
         if isPermitted { return nil }
         // Some versions remove a dot at the end before they look into their memory.
@@ -66,16 +80,14 @@ struct CurlNames {
 /// Recognizes IP addresses.
 enum IPAddress {
     /// Returns true for an address of IPv4 or IPv6, without brackets.
-    static func isValid(_ text: String) -> Bool { isIPv4(text) || isIPv6(text) }
-
-    static func isIPv4(_ text: String) -> Bool {
-        var bytes = in_addr()
-        return inet_pton(AF_INET, text, &bytes) == 1
-    }
-
-    static func isIPv6(_ text: String) -> Bool {
+    static func isValid(_ text: String) -> Bool {
+        // C reads an address up to a zero byte.
+        if text.utf8.contains(0) { return false }
         var bytes = in6_addr()
-        return inet_pton(AF_INET6, text, &bytes) == 1
+        return [AF_INET, AF_INET6].contains { inet_pton($0, text, &bytes) == 1 }
     }
+
+    /// Returns addresses as one value for libcurl, with IPv6 in brackets.
+    static func list(_ addresses: [String]) -> String { addresses.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ",") }
 }
 #endif

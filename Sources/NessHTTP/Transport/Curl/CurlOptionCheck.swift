@@ -7,7 +7,7 @@ enum CurlOptionCheck {
 
     /// Returns a string that libcurl can take.
     private static func text(_ text: String, _ option: String) throws -> String {
-        guard !text.isEmpty, !text.utf8.contains(0) else { throw invalid(option, "it is empty or contains a NUL") }
+        guard !text.isEmpty, !text.utf8.contains(0) else { throw OptionError(option: option, reason: "it is empty or contains a NUL") }
         return text
     }
 
@@ -18,17 +18,17 @@ enum CurlOptionCheck {
         let ports = ["http": 80, "https": 443, "socks5": 1080, "socks5h": 1080]
         guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme?.lowercased(),
             let port = ports[scheme], let host = parts.percentEncodedHost, !host.isEmpty
-        else { throw invalid("proxy", "its URL needs a host, and the scheme http, https, socks5 or socks5h") }
+        else { throw OptionError(option: "proxy", reason: "its URL needs a host, and the scheme http, https, socks5 or socks5h") }
         let credentials = (username ?? parts.user, password ?? parts.password)
         for text in [credentials.0, credentials.1] where text?.utf8.contains(0) == true {
-            throw invalid("proxy", "its credentials contain a NUL")
+            throw OptionError(option: "proxy", reason: "its credentials contain a NUL")
         }
         return ("\(scheme)://\(host):\(parts.port ?? port)", credentials.0, credentials.1)
     }
 
     /// Checks the path of a unix socket, which the system limits (`sun_path`).
     static func unixSocket(_ path: String) throws -> String {
-        guard path.utf8.count <= 107 else { throw invalid("unixSocketPath", "it is longer than 107 bytes") }
+        guard path.utf8.count <= 107 else { throw OptionError(option: "unixSocketPath", reason: "it is longer than 107 bytes") }
         return try text(path, "unixSocketPath")
     }
 
@@ -42,20 +42,12 @@ enum CurlOptionCheck {
     static func hostEntry(_ entry: CurlTransport.HostEntry) throws -> String {
         let isName = entry.host.utf8.allSatisfy { $0 > 32 && $0 < 127 && !":,+*[]".utf8.contains($0) } && !entry.host.isEmpty
         guard isName, !entry.host.hasPrefix("-"), (0...65_535).contains(entry.port), !entry.addresses.isEmpty else {
-            throw invalid("hostEntries", "an entry has no host name, no valid port or no address")
+            throw OptionError(option: "hostEntries", reason: "an entry has no host name, no valid port or no address")
         }
-        let addresses = try entry.addresses.map { address in
-            // C reads an address up to a zero byte; the rest would start another entry.
-            let hasNoZeroByte = !address.utf8.contains(0)
-            if hasNoZeroByte, IPAddress.isIPv4(address) { return address }
-            guard hasNoZeroByte, IPAddress.isIPv6(address) else { throw invalid("hostEntries", "\(address) is not an IP address") }
-            return "[\(address)]"
+        for address in entry.addresses where !IPAddress.isValid(address) {
+            throw OptionError(option: "hostEntries", reason: "\(address) is not an IP address")
         }
-        return "\(entry.host):\(entry.port):\(addresses.joined(separator: ","))"
-    }
-
-    private static func invalid(_ option: String, _ reason: String) -> OptionError {
-        OptionError(kind: .invalidValue, option: option, reason: reason)
+        return "\(entry.host):\(entry.port):\(IPAddress.list(entry.addresses))"
     }
 }
 #endif

@@ -87,9 +87,4 @@ extension CurlTransfer {
         try CurlError.check(text.withCString { ness_curl_set_text(easy, option, $0) })
     }
 }
-
-extension HTTPRequest {
-    /// True if the request must not use a connection that may have died since its last use: it has a body, or must not be sent twice.
-    fileprivate var needsYoungConnection: Bool { body != nil || !isIdempotent }
-}
 #endif

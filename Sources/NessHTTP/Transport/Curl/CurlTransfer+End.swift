@@ -30,7 +30,7 @@ extension CurlTransfer {
 
     /// Sets the outcome. libcurl has ended the transfer; the decoder may still hold bytes of the body.
     func end(_ code: Int32) {
-        if code == 0, isSecure, head.isHTTP1, let descriptor = ends.flatMap(loop.connections.descriptor) {
+        if code == 0, exchange.isSecure, head.isHTTP1, let descriptor = ends.flatMap(loop.connections.descriptor) {
             loop.connections.secure(descriptor)
         }
         do {

@@ -25,22 +25,17 @@ extension CurlTransfer {
     }
 
     /// The number of bytes of the request's body that were sent.
-    var sentBodyBytes: Int64 {
-        var count: Int64 = 0
-        return ness_curl_get_offset(easy, CurlInfo.sentBodyBytes, &count) == 0 ? count : 0
-    }
+    var sentBodyBytes: Int64 { offset(CurlInfo.sentBodyBytes) ?? 0 }
 
     /// A time since the start of the transfer; `nil` if it was not reached.
-    private func time(_ info: Int32) -> Duration? {
-        var microseconds: Int64 = 0
-        guard ness_curl_get_offset(easy, info, &microseconds) == 0, microseconds > 0 else { return nil }
-        return .microseconds(microseconds)
-    }
+    private func time(_ info: Int32) -> Duration? { offset(info).flatMap { $0 > 0 ? .microseconds($0) : nil } }
 
     /// The number that libcurl has given the connection. `nil` before libcurl 8.2.
-    var connectionNumber: Int64? {
-        var number: Int64 = -1
-        return ness_curl_get_offset(easy, CurlInfo.connectionNumber, &number) == 0 && number >= 0 ? number : nil
+    var connectionNumber: Int64? { offset(CurlInfo.connectionNumber) }
+
+    private func offset(_ info: Int32) -> Int64? {
+        var value: Int64 = -1
+        return ness_curl_get_offset(easy, info, &value) == 0 && value >= 0 ? value : nil
     }
 
     /// Returns true if a transfer that libcurl ended because of a name needed the proxy's name first.

@@ -255,7 +255,7 @@ final class CurlTransfer {
             connection.map { loop.join(self, on: $0) } ?? true
         } unless: {
             guard let descriptor else { return false }
-            return isSecure ? !hasOpened && loop.connections.isSecureStale(descriptor) : loop.connections.isStale(descriptor)
+            return exchange.isSecure ? !hasOpened && loop.connections.isSecureStale(descriptor) : loop.connections.isStale(descriptor)
         }
         silence = connection.flatMap { loop.use.arrivalCount(on: $0) }.map { (.now, $0) }
         // libcurl may choose another connection yet.
@@ -310,8 +310,6 @@ final class CurlTransfer {
         isMeasured = true
         add(.connection(metrics))
     }
-
-    var isSecure: Bool { exchange.isSecure }
 
     /// Returns true if libcurl may use a socket that was opened for the transfer. After the request was sent, another connection would
     /// send it again.

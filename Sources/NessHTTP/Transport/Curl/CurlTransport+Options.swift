@@ -92,18 +92,6 @@ extension CurlTransport {
 
     /// The error of a transport whose options cannot be used.
     package struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The kinds of faults.
-        package enum Kind: Sendable, Hashable, CaseIterable {
-            /// The process has no libcurl, or one before 7.76.
-            case noLibrary
-            /// This libcurl lacks the feature.
-            case unsupported
-            /// The value makes no sense.
-            case invalidValue
-        }
-
-        /// The kind of the fault.
-        package let kind: Kind
         /// The name of the option; empty if no option is at fault.
         package let option: String
         /// The reason, without secrets.

@@ -83,21 +83,21 @@ public final class CurlTransport: ControlledTransport {
         let engine = try engines.engine(for: exchange)
         control?.onStop { error in
             exchange.mailbox.cancel(error)
-            engine.cancel(exchange)
+            engine.post(.cancel(exchange))
         }
         try await withTaskCancellationHandler {
             try engine.start(exchange)
             do {
-                try await exchange.mailbox.deliver(to: receive) { engine.resume(exchange) }
+                try await exchange.mailbox.deliver(to: receive) { engine.post(.resume(exchange)) }
             } catch {
                 // This has no effect if the exchange has already ended.
-                engine.cancel(exchange)
+                engine.post(.cancel(exchange))
                 exchange.mailbox.cancel(error)
                 throw error
             }
         } onCancel: {
             exchange.mailbox.cancel(CancellationError())
-            engine.cancel(exchange)
+            engine.post(.cancel(exchange))
         }
     }
 }

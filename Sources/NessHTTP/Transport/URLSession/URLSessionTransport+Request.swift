@@ -4,6 +4,11 @@ import Foundation
 import FoundationNetworking
 #endif
 
+extension HTTPRequest {
+    /// True if the request must not use a connection that may have died since its last use: it has a body, or must not be sent twice.
+    var needsYoungConnection: Bool { body != nil || !isIdempotent }
+}
+
 /// URLSession's form of a request.
 extension URLSessionTransport {
     package static func makeURLRequest(_ request: HTTPRequest) throws -> URLRequest { try makeURLRequest(request, on: .current) }

@@ -66,7 +66,7 @@ public final class URLSessionTransport: ControlledTransport {
     public let route: String
     private let prepare: @Sendable (inout URLRequest, HTTPRequest) -> Void
     /// The hosts that may get the system's credentials, or the mistake in them.
-    private let systemHosts: Result<HostRules<Bool>, any Error>
+    private let systemHosts: Result<HostRules<Bool>, TransportError>
     let sessions: SessionPool
     private var system: URLSessionSystem { sessions.source.system }
     /// The timeout that never passes: a week, in seconds.
@@ -98,6 +98,7 @@ public final class URLSessionTransport: ControlledTransport {
         sessions = SessionPool(source, answer)
         self.prepare = prepare
         systemHosts = Result { try HostRules(Dictionary(systemCredentials.map { ($0, true) }) { first, _ in first }) }
+            .mapError { TransportError(.invalidRequest, "systemCredentials: \($0)") }
         configuration = {
             let configuration = URLSessionConfiguration.ephemeral
             configure(configuration)
@@ -151,7 +152,9 @@ public final class URLSessionTransport: ControlledTransport {
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
         let request = system == .linux ? try await Self.collected(request, receive) : request
-        let isOwn = system == .linux && needsNewConnection(request, control)
+        // libcurl finds connections that only seem to be alive. On a shared one, an unsolicited response would be taken for the body of a
+        // stream or a download.
+        let isOwn = system == .linux && (request.needsYoungConnection || control?.streamsResponse == true)
         var made = try Self.makeURLRequest(request, on: system)
         // With `close`, both sides close the connection before the exchange ends. Otherwise it would stay open until the session is
         // released, after its place in the host's limit was freed.
@@ -161,7 +164,7 @@ public final class URLSessionTransport: ControlledTransport {
         guard made.url == request.url, made.httpMethod == request.method.rawValue else {
             throw TransportError(.invalidRequest, "`prepare` must not change the method or the URL")
         }
-        let urlRequest = made, usesSystem = try usesSystemCredentials(for: request)
+        let urlRequest = made, usesSystem = try systemHosts.get().value(for: request) ?? false
         try Task.checkCancellation()
         let session = sessions.session(for: request, isOwn: isOwn)
         // In this task, because the configuration runs code of the application.
@@ -200,21 +203,6 @@ public final class URLSessionTransport: ControlledTransport {
         #else
         return request
         #endif
-    }
-
-    private func usesSystemCredentials(for request: HTTPRequest) throws -> Bool {
-        do {
-            return try systemHosts.get().value(for: request) ?? false
-        } catch {
-            throw TransportError(.invalidRequest, "systemCredentials: \(error)")
-        }
-    }
-
-    /// True if libcurl must not find a connection that seems to be alive for this request.
-    private func needsNewConnection(_ request: HTTPRequest, _ control: (any ExchangeControl)?) -> Bool {
-        // A stream or a download also gets a separate connection: on a shared one, an unsolicited response would be
-        // taken for its body.
-        request.body != nil || !request.isIdempotent || control?.streamsResponse == true
     }
 }
 

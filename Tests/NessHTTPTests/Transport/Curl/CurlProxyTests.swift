@@ -100,24 +100,17 @@ import Testing
                 let proxyURL = proxy.url
                 OwnProcess.setProxy(proxyURL)
                 let target = server.url.absoluteString + "/"
-                for (proxies, count) in [(CurlTransport.Proxy.environment, 1), (.direct, 1), (.url(proxyURL), 2)] {
-                    let ness = try curlNess { options in
-                        options.authorities = authority.pem
-                        options.proxy = proxies
-                    }
-                    _ = try await ness.httpRequest(withUrl: target).dataRequest().value
-                    #expect(proxy.requestCount == count)
-                    setenv("no_proxy", "", 1)
-                }
                 // A proxy of the options counts for every host.
-                setenv("no_proxy", "*", 1)
-                OwnProcess.setProxy(try url("http://127.0.0.1:1"))
-                for (proxies, count) in [(CurlTransport.Proxy.environment, 2), (.url(proxyURL), 3)] {
+                let cases: [(CurlTransport.Proxy, exceptions: String, count: Int)] = [
+                    (.environment, "", 1), (.direct, "", 1), (.url(proxyURL), "", 2), (.environment, "*", 2), (.url(proxyURL), "*", 3),
+                ]
+                for (proxies, exceptions, count) in cases {
+                    setenv("no_proxy", exceptions, 1)
                     let ness = try curlNess { options in
                         options.authorities = authority.pem
                         options.proxy = proxies
                     }
-                    _ = try await ness.httpRequest(withUrl: target).dataRequest().value
+                    _ = try await ness.get(target).text()
                     #expect(proxy.requestCount == count)
                 }
             }

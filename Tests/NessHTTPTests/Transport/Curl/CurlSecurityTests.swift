@@ -33,10 +33,7 @@ import Testing
         _ failure: TLSFailure, of outcome: Result<String, NessError>, isUnsent: Bool = true,
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        guard case .failure(let error) = outcome else {
-            Issue.record("a response came", sourceLocation: sourceLocation)
-            return
-        }
+        guard let error = #expect(throws: NessError.self, sourceLocation: sourceLocation, performing: { try outcome.get() }) else { return }
         #expect(error.kind == .tls && error.tlsFailure == failure, "\(error)", sourceLocation: sourceLocation)
         #expect(!error.isTransient && !error.mayHaveReachedServer, sourceLocation: sourceLocation)
         #expect(error.context.isUnsent == isUnsent, sourceLocation: sourceLocation)
@@ -112,90 +109,71 @@ import Testing
 
     @Test("a server needs one of the pinned keys, and a trusted certificate as well")
     func pins() async throws {
-        let authority = try TestAuthority()
+        let authority = try TestAuthority(), other = try TestAuthority(name: "Another")
         let certificate = try authority.certificate()
         let right = try certificate.publicKeyHash(), wrong = try authority.certificate().publicKeyHash()
-        for pins in [[right], [wrong, "sha256//\(right)"], [right, wrong]] {
-            let server = try await TestServer.start(certificate: certificate, Self.echo)
+        let cases: [(TestAuthority, [String], TLSFailure?)] = [
+            (authority, [right], nil), (authority, [wrong, "sha256//\(right)"], nil), (authority, [right, wrong], nil),
+            (authority, [wrong], .pinMismatch), (other, [right], .untrusted),
+        ]
+        for (trusted, pins, failure) in cases {
+            let server = try await TestServer.start(certificate: certificate, failure == nil ? Self.echo : Self.never)
             let outcome = try await Self.outcome(of: server) { options in
-                options.authorities = authority.pem
+                options.authorities = trusted.pem
                 options.pinnedPublicKeys = pins
             }
-            #expect(try outcome.get() == "body")
-        }
-        for (isTrusted, pins, failure) in [(true, [wrong], TLSFailure.pinMismatch), (false, [right], .untrusted)] {
-            let server = try await TestServer.start(certificate: certificate, Self.never)
-            let trusted = try (isTrusted ? authority : TestAuthority(name: "Another")).pem
-            let outcome = try await Self.outcome(of: server) { options in
-                options.authorities = trusted
-                options.pinnedPublicKeys = pins
-            }
-            Self.expect(failure, of: outcome)
+            if let failure { Self.expect(failure, of: outcome) } else { #expect(try outcome.get() == "body") }
         }
     }
 
     // MARK: the client's certificate
 
-    private static func guarded(
-        _ authority: TestAuthority, upTo version: TLSVersion? = nil, _ handler: @escaping TestServer.Handler
-    ) async throws -> TestServer {
-        try await TestServer.start(
+    /// Sends a POST to a server that requires a client certificate of an authority.
+    private static func outcome(
+        showing identity: ClientIdentity?, to authority: TestAuthority, upTo version: TLSVersion? = nil,
+        _ handler: @escaping TestServer.Handler = never
+    ) async throws -> Result<String, NessError> {
+        let server = try await TestServer.start(
             certificate: authority.certificate(), clientAuthority: authority, maximumTLSVersion: version, handler)
+        return try await outcome(of: server) { options in
+            options.authorities = authority.pem
+            options.clientCertificate = identity
+        }
     }
 
     @Test("a server that requires a client certificate gets it, with an encrypted key as well", arguments: [TLSVersion.v1_2, .v1_3])
     func clientCertificate(_ version: TLSVersion) async throws {
         let authority = try TestAuthority()
         for password in [nil, "secret word"] {
-            let certificate = try authority.certificate().forClient(password: password)
-            let outcome = try await Self.outcome(of: Self.guarded(authority, upTo: version, Self.echo)) { options in
-                options.authorities = authority.pem
-                options.clientCertificate = certificate
-            }
-            #expect(try outcome.get() == "body")
+            let identity = try authority.certificate().forClient(password: password)
+            #expect(try await Self.outcome(showing: identity, to: authority, upTo: version, Self.echo).get() == "body")
         }
     }
 
     @Test("a missing or rejected client certificate has its own kind of failure, and the server has not acted")
     func rejected() async throws {
         let authority = try TestAuthority()
-        let certificates = [
-            nil, try TestAuthority(name: "Nobody's").certificate().forClient(),
-            try authority.certificate(until: .seconds(-60)).forClient(),
-        ]
-        for certificate in certificates {
-            let outcome = try await Self.outcome(of: Self.guarded(authority, upTo: .v1_3, Self.never)) { options in
-                options.authorities = authority.pem
-                options.clientCertificate = certificate
-            }
-            // With TLS 1.3 the client learns of the rejection when its request is on the way already.
-            Self.expect(.clientCertificate, of: outcome, isUnsent: false)
-        }
-    }
-
-    @Test("with TLS 1.2 a rejected client certificate is known before the request is sent; a missing one is a protocol mismatch")
-    func rejectedEarly() async throws {
-        let authority = try TestAuthority()
         let foreign = try TestAuthority(name: "Nobody's").certificate().forClient()
-        for (certificate, failure) in [(nil, TLSFailure.protocolMismatch), (foreign, .clientCertificate)] {
-            let outcome = try await Self.outcome(of: Self.guarded(authority, upTo: .v1_2, Self.never)) { options in
-                options.authorities = authority.pem
-                options.clientCertificate = certificate
-            }
-            Self.expect(failure, of: outcome)
+        let expired = try authority.certificate(until: .seconds(-60)).forClient()
+        for identity in [nil, foreign, expired] {
+            // With TLS 1.3 the client learns of the rejection when its request is on the way already.
+            Self.expect(.clientCertificate, of: try await Self.outcome(showing: identity, to: authority, upTo: .v1_3), isUnsent: false)
+        }
+        // With TLS 1.2 it is known before the request is sent, and a missing certificate is a handshake without a reason.
+        for (identity, failure) in [(nil, TLSFailure.protocolMismatch), (foreign, .clientCertificate)] {
+            Self.expect(failure, of: try await Self.outcome(showing: identity, to: authority, upTo: .v1_2))
         }
     }
 
     @Test("a client certificate with a wrong password or a foreign key fails the first request, and the error shows no password")
     func unusable() async throws {
-        let authority = try TestAuthority()
-        let certificate = try authority.certificate()
-        let foreign = try certificate.forClient(keyOf: authority.certificate())
-        for given in [try certificate.forClient(password: "right", given: "hidden"), foreign] {
-            let outcome = try await Self.outcome(of: Self.guarded(authority, Self.never)) { options in
-                options.authorities = authority.pem
-                options.clientCertificate = given
-            }
+        let authority = try TestAuthority(), certificate = try authority.certificate()
+        let wrongPasswords = [
+            try certificate.forClient(password: "right", given: "hidden"),
+            ClientIdentity(pkcs12: try certificate.identity(password: "right").certificates, password: "hidden"),
+        ]
+        for identity in wrongPasswords + [try certificate.forClient(keyOf: authority.certificate())] {
+            let outcome = try await Self.outcome(showing: identity, to: authority)
             Self.expect(.clientCertificate, of: outcome)
             guard case .failure(let error) = outcome else { return }
             #expect(!error.context.reason.contains("hidden"))
@@ -215,10 +193,7 @@ import Testing
                 .script((start.isEmpty ? [] : [.send(start)]) + [.sendUnencrypted(record), .stall])
             }
             let outcome = try await Self.outcome(of: server) { $0.authorities = authority.pem }
-            guard case .failure(let error) = outcome else {
-                Issue.record("a response came")
-                continue
-            }
+            let error = try #require(throws: NessError.self) { try outcome.get() }
             #expect(error.kind == .connectionLost && error.tlsFailure == nil, "\(error)")
             #expect(error.mayHaveReachedServer && error.context.reason.contains("may have acted"))
         }

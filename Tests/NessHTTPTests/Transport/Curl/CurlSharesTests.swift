@@ -9,20 +9,12 @@ import Testing
     private static let origin = ParsedURL(URL(string: "http://one.test") ?? URL(fileURLWithPath: "/")).origin
     private static let others = (0..<64).compactMap { URL(string: "http://other-\($0).test").map { ParsedURL($0).origin } }
 
-    @Test("exchanges up to an engine's share stay on one engine, and the next ones get further engines")
+    @Test("exchanges up to an engine's share stay on one engine, the next ones get further engines, and beyond the shares all are even")
     func fillsShares() {
         let shares = CurlShares(engineCount: 3)
-        let chosen = (0..<24).map { _ in shares.enter(Self.origin, share: 8) }
-        #expect(Set(chosen[0..<8]).count == 1)
-        #expect(Set(chosen[8..<16]).count == 1)
-        #expect(Set(chosen[16..<24]).count == 1)
-        #expect(Set(chosen).count == 3)
-    }
-
-    @Test("beyond the shares, exchanges are spread evenly")
-    func spreads() {
-        let shares = CurlShares(engineCount: 3)
         let chosen = (0..<99).map { _ in shares.enter(Self.origin, share: 8) }
+        for start in [0, 8, 16] { #expect(Set(chosen[start..<(start + 8)]).count == 1) }
+        #expect(Set(chosen.prefix(24)).count == 3)
         for index in 0..<3 { #expect(chosen.filter { $0 == index }.count == 33) }
     }
 
@@ -43,13 +35,6 @@ import Testing
         // The chance that 64 origins leave an engine out is below one in ten million.
         #expect(Set(first) == [0, 1, 2, 3])
         for (origin, index) in zip(Self.others, first) { #expect(shares.enter(origin, share: 2) == index) }
-    }
-
-    @Test("a single engine takes everything")
-    func single() {
-        let shares = CurlShares(engineCount: 0)
-        for _ in 0..<20 { #expect(shares.enter(Self.origin, share: 1) == 0) }
-        shares.leave(Self.origin, at: 0)
     }
 
     @Test("the engines' largest numbers of exchanges together never exceed the largest number in flight", arguments: 0..<20)

@@ -80,8 +80,7 @@ import Testing
             ("socks5://me:p@ss@proxy.test:1", "proxy.test", 1), ("http://[::1]:3128", "[::1]", 3128), ("http://[::1]", "[::1]", 1080),
         ])
     func proxy(text: String, host: String, port: Int) {
-        let found = ProxyEnvironment.hostAndPort(of: text)
-        #expect(found.host == host && found.port == port)
+        #expect(CurlNames.Name(ofProxy: text) == CurlNames.Name(host: host, port: port))
     }
 }
 #endif

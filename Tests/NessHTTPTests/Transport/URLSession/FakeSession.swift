@@ -61,21 +61,11 @@ final class FakeTask: SessionTask {
         }
     }
 
-    /// The answers to a challenge.
-    enum Answer { case systemDefault, use, reject, cancel }
-
-    /// Reports a challenge, and returns the answer.
+    /// Reports a challenge, and returns the name of the answer.
     @discardableResult
-    func challenge(_ challenge: SessionChallenge) async -> Answer {
+    func challenge(_ challenge: SessionChallenge) async -> String {
         await withCheckedContinuation { continuation in
-            session.events.challenged(challenge, by: self) { answer in
-                switch answer {
-                case .systemDefault: continuation.resume(returning: .systemDefault)
-                case .use: continuation.resume(returning: .use)
-                case .reject: continuation.resume(returning: .reject)
-                case .cancel: continuation.resume(returning: .cancel)
-                }
-            }
+            session.events.challenged(challenge, by: self) { continuation.resume(returning: "\($0)") }
         }
     }
 }
@@ -144,6 +134,39 @@ final class FakeSystem: Sendable {
     }
 }
 
+/// A pipeline's hold that admits each request, and logs the bytes of which no event tells.
+final class FakeControl: ExchangeControl {
+    let moves = Log<Int>()
+    private let willOccupy: @Sendable () -> Void
+    let streamsResponse = false, attempt = 1
+    let baseURL: URL? = nil
+
+    init(_ willOccupy: @escaping @Sendable () -> Void = {}) { self.willOccupy = willOccupy }
+
+    func occupySlot() -> Bool {
+        willOccupy()
+        return true
+    }
+    func releaseSlot() {}
+    func waitsForNetwork() {}
+    func bytesDidMove() { moves.add(1) }
+    func onStop(_ end: @escaping @Sendable (any Error) -> Void) {}
+}
+
+extension TransportEvent {
+    /// The event in a short form.
+    var text: String {
+        switch self {
+        case .sent(let count): "sent \(count)"
+        case .connection: "connection"
+        case .interim(let status, _): "interim \(status)"
+        case .head(let status, _): "head \(status)"
+        case .body(let data): data.count > 20 ? "\(data.count) bytes" : String(decoding: data, as: UTF8.self)
+        case .trailers: "trailers"
+        }
+    }
+}
+
 /// The events of one `send`, in a short form, and its end.
 final class Received: Sendable {
     let events = Log<String>()
@@ -154,22 +177,11 @@ final class Received: Sendable {
     init(_ transport: URLSessionTransport, _ request: HTTPRequest, take: @escaping @Sendable (TransportEvent) async -> Void = { _ in }) {
         let sending = Task { [events] in
             try await transport.send(request) { event in
-                events.add(Self.text(event))
+                events.add(event.text)
                 await take(event)
             }
         }
         task.withLock { $0 = sending }
-    }
-
-    private static func text(_ event: TransportEvent) -> String {
-        switch event {
-        case .sent(let count): "sent \(count)"
-        case .connection: "connection"
-        case .interim(let status, _): "interim \(status)"
-        case .head(let status, _): "head \(status)"
-        case .body(let data): data.count > 20 ? "\(data.count) bytes" : String(decoding: data, as: UTF8.self)
-        case .trailers: "trailers"
-        }
     }
 
     /// The error of the send; `nil` if it succeeded.

@@ -12,6 +12,11 @@ import Testing
         NSError(domain: domain, code: code, userInfo: [NSLocalizedDescriptionKey: "text"].merging(information) { $1 })
     }
 
+    /// Maps an error as on Apple platforms.
+    private static func map(_ error: NSError, after progress: URLSessionError.Progress = .init()) -> TransportError {
+        URLSessionError.map(error, after: progress, on: .apple)
+    }
+
     /// Every documented code that a data task can end with.
     private static let apple: [Int: Kind] = [
         -1: .connectionLost, -999: .connectionLost, -1000: .invalidRequest, -1001: .timedOut, -1002: .invalidRequest,
@@ -32,19 +37,19 @@ import Testing
 
     @Test("the error of a GET with a body names the cause, which the system's text does not")
     func getWithBody() {
-        let mapped = URLSessionError.map(Self.error(-1103), after: .init(), on: .apple)
+        let mapped = Self.map(Self.error(-1103))
         #expect(mapped.kind == .invalidRequest && mapped.reason.contains("no GET with a body"))
     }
 
     @Test("each error of URLSession on Apple platforms has its kind, and no error is a cancellation by the caller")
     func kinds() {
         for (code, kind) in Self.apple {
-            let mapped = URLSessionError.map(Self.error(code), after: .init(), on: .apple)
+            let mapped = Self.map(Self.error(code))
             #expect(mapped.kind == kind, "\(code)")
             #expect((mapped.tlsFailure != nil) == (kind == .tls), "\(code)")
         }
         for (code, failure) in Self.secure {
-            let mapped = URLSessionError.map(Self.error(code), after: .init(), on: .apple)
+            let mapped = Self.map(Self.error(code))
             #expect(mapped.kind == .tls && mapped.tlsFailure == failure, "\(code)")
         }
     }
@@ -59,7 +64,7 @@ import Testing
             (Int(ETIMEDOUT), NSPOSIXErrorDomain, .timedOut), (Int(ENOTCONN), NSPOSIXErrorDomain, .connectionLost),
         ]
         for (code, domain, kind) in expected {
-            let mapped = URLSessionError.map(Self.error(code, domain), after: .init(), on: .apple)
+            let mapped = Self.map(Self.error(code, domain))
             #expect(mapped.kind == kind, "\(domain) \(code)")
             #expect(mapped.isFinal == (code == 307))
         }
@@ -70,7 +75,7 @@ import Testing
         let unsent = Self.apple.filter { [.offline, .cannotConnect, .tls].contains($0.value) }.map(\.key)
         for code in unsent + Self.secure.keys {
             for progress in [URLSessionError.Progress(hasSent: true), .init(hasHead: true)] {
-                let mapped = URLSessionError.map(Self.error(code), after: progress, on: .apple)
+                let mapped = Self.map(Self.error(code), after: progress)
                 #expect(mapped.kind == .connectionLost && mapped.tlsFailure == nil, "\(code)")
             }
         }
@@ -86,11 +91,11 @@ import Testing
             ([NSUnderlyingErrorKey: beneath], .init(), .connectionLost), (address, .init(), .connectionLost),
         ]
         for (information, progress, kind) in expected {
-            let mapped = URLSessionError.map(Self.error(-1009, NSURLErrorDomain, information), after: progress, on: .apple)
+            let mapped = Self.map(Self.error(-1009, NSURLErrorDomain, information), after: progress)
             #expect(mapped.kind == kind, "\(information) \(progress)")
         }
         // A server that refuses the connection has an address, too.
-        #expect(URLSessionError.map(Self.error(-1004, NSURLErrorDomain, address), after: .init(), on: .apple).kind == .cannotConnect)
+        #expect(Self.map(Self.error(-1004, NSURLErrorDomain, address)).kind == .cannotConnect)
     }
 
     @Test("a failed handshake tells whether the connection broke, an app's policy rejected it, or the certificate is for another host")
@@ -104,7 +109,7 @@ import Testing
         for (code, stream, kind, failure) in expected {
             let beneath = Self.error(code, "kCFErrorDomainCFNetwork", ["_kCFStreamErrorCodeKey": stream])
             let error = Self.error(code, NSURLErrorDomain, [NSUnderlyingErrorKey: beneath])
-            let mapped = URLSessionError.map(error, after: .init(), on: .apple)
+            let mapped = Self.map(error)
             #expect(mapped.kind == kind && mapped.tlsFailure == failure, "\(code) \(stream)")
             #expect(mapped.reason.contains("NSPinnedDomains") == (stream == -9802), "\(code) \(stream)")
         }
@@ -116,11 +121,11 @@ import Testing
         let beneath = Self.error(-1005, "kCFErrorDomainCFNetwork", [NSUnderlyingErrorKey: posix])
         let resets: [[String: Any]] = [["_kCFStreamErrorCodeKey": Int(ECONNRESET)], [NSUnderlyingErrorKey: beneath]]
         for reset in resets {
-            let mapped = URLSessionError.map(Self.error(-1005, NSURLErrorDomain, reset), after: .init(hasHead: true), on: .apple)
+            let mapped = Self.map(Self.error(-1005, NSURLErrorDomain, reset), after: .init(hasHead: true))
             #expect(mapped.kind == .connectionLost)
         }
-        #expect(URLSessionError.map(Self.error(-1005), after: .init(hasHead: true), on: .apple).kind == .truncated)
-        #expect(URLSessionError.map(Self.error(-1005), after: .init(hasSent: true), on: .apple).kind == .connectionLost)
+        #expect(Self.map(Self.error(-1005), after: .init(hasHead: true)).kind == .truncated)
+        #expect(Self.map(Self.error(-1005), after: .init(hasSent: true)).kind == .connectionLost)
     }
 
     @Test("Linux uses some codes for other failures, and libcurl's text where the code says nothing")
