@@ -10,6 +10,10 @@ let excluded: [String] = []
 let resources: [Resource] = [.process("PrivacyInfo.xcprivacy")]
 #endif
 
+func testsOfNessHTTP(_ name: String, excluding excluded: [String] = []) -> Target {
+    .testTarget(name: name, dependencies: ["NessHTTP", "NessLock", "NessTesting", "TestSupport"], exclude: excluded)
+}
+
 let package = Package(
     name: "Ness",
     platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
@@ -34,7 +38,11 @@ let package = Package(
         .target(name: "TestSupport", dependencies: ["NessHTTP", "NessLock", "NessTesting"], path: "Tests/TestSupport"),
         .testTarget(name: "NessPromiseTests", dependencies: ["NessLock", "NessPromise", "TestSupport"]),
         .testTarget(name: "Swift5Tests", dependencies: ["NessPromise"], swiftSettings: [.swiftLanguageMode(.v5)]),
-        .testTarget(name: "NessHTTPTests", dependencies: ["NessHTTP", "NessLock", "NessTesting", "TestSupport"], exclude: ["Programs"]),
+        // The tests of NessHTTP, in several targets, so that a changed test builds in seconds.
+        testsOfNessHTTP("MessageTests"),
+        testsOfNessHTTP("TransportTests", excluding: ["Programs"]),
+        testsOfNessHTTP("FeatureTests"),
+        testsOfNessHTTP("NessHTTPTests"),
         .testTarget(name: "NessTestingTests", dependencies: ["NessLock", "NessTesting", "TestSupport"]),
         // Rows against real servers, which are children of the tests: see CONTRIBUTING.md.
         .testTarget(name: "InteropTests", dependencies: ["NessHTTP", "NessLock", "NessTesting", "TestSupport"], exclude: ["Programs"]),

@@ -2,9 +2,9 @@ import Foundation
 
 /// MD5 (RFC 1321), for Digest authentication alone: many servers still ask for nothing better. It protects nothing; everything else here
 /// uses SHA-256.
-enum MD5Hash {
+package enum MD5Hash {
     /// Computes the digest of some bytes: 16 bytes.
-    static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
+    package static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {
         var message = Array(bytes)
         let bitCount = UInt64(message.count) * 8
         message.append(0x80)

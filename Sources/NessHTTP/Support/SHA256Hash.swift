@@ -95,7 +95,7 @@ package struct SHA256Hash {
 
 extension Sequence<UInt8> {
     /// The bytes as hexadecimal digits, two for each byte, in lower case.
-    var hexadecimal: String {
+    package var hexadecimal: String {
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value }
         var digits: [UInt8] = []
         digits.reserveCapacity(2 * underestimatedCount)

@@ -25,7 +25,7 @@ import Testing
         let login = Rig()
         login.mock.on(.post, "/login", replies: [.text("fresh")])
         let token = Lock("stale")
-        let recorder = ObserverTests.Recorder()
+        let recorder = EventRecorder()
         let rig = Rig {
             $0.observers = [recorder]
             $0.loaders = [

@@ -153,7 +153,8 @@ import Testing
         let early = "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n"
         let final = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         try await serving({ _ in .script([.send(early), .wait(isHinted), .send(final), .close]) }) { server in
-            let text = try await curlNess().httpRequest(withUrl: server.url)
+            let curl = try CurlTransport { _ in }
+            let text = try await Ness { $0.transport = curl }.httpRequest(withUrl: server.url)
                 .onInterim { if $0.headers["Link"] == "</a>; rel=preload" { isHinted.open() } }
                 .text()
             #expect(text == "ok")

@@ -1,1 +1,1 @@
-../../../NessHTTPTests/FuzzTarget+Secrets.swift
+../../../NessHTTPTests/Fuzz/FuzzTarget+Secrets.swift

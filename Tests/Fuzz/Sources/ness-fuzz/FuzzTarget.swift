@@ -1,1 +1,1 @@
-../../../NessHTTPTests/FuzzTarget.swift
+../../../NessHTTPTests/Fuzz/FuzzTarget.swift
