@@ -38,7 +38,7 @@ struct Question {
         }
     }
 
-    /// The other libraries that are ahead of Ness by more than 5 %. `nil` if no library is.
+    /// The other libraries that are ahead of Ness by more than 3 %. `nil` if no library is.
     var ahead: String? {
         let ahead = contenders.compactMap { other -> String? in
             // The same variant of Ness, or else the reference.
@@ -46,7 +46,7 @@ struct Question {
             let own = contenders.first { $0.contender == "Ness" + variant } ?? reference
             let ratio = other.value / own.value
             guard own.contender.hasPrefix("Ness"), !other.contender.contains("Ness") else { return nil }
-            guard other.better == .less ? ratio < 0.95 : ratio > 1.05 else { return nil }
+            guard other.better == .less ? ratio < 0.97 : ratio > 1.03 else { return nil }
             return "\(other.contender) \(figure(ratio)) × \(own.contender)"
         }
         return ahead.isEmpty ? nil : "- **\(title), \(unit)**: \(ahead.joined(separator: "; "))"
@@ -81,7 +81,8 @@ func targetRows(_ path: String, _ questions: [Question]) throws -> [[String]] {
         let other = contenders.first { $0.contender == parts[4] }
         // A quick run does not measure everything.
         guard let own = contenders.first(where: { $0.contender == parts[1] }), parts[4].isEmpty || other != nil else { return nil }
-        let value = own.value / (other?.value ?? 1)
+        // As the page shows it.
+        let value = (own.value / (other?.value ?? 1) * 100).rounded() / 100
         let isMet = parts[2] == "at most" ? value <= limit : value >= limit
         let work = "\(own.contender): \(own.question), \(other.map { "× \($0.contender)" } ?? own.unit)"
         return [work, "\(parts[2]) \(figure(limit))", figure(value), isMet ? "met" : isMissed]

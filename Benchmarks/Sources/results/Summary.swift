@@ -22,7 +22,7 @@ func summary(_ questions: [Question]) -> String {
     let session = questions.flatMap { $0.comparisons(with: "URLSession") }.map(\.ratio).min()
     return """
         In brief, each figure compares the medians of Ness and of \(peer). Above 1, Ness is better; up to 3 % is level. The
-        system's libcurl, that of Debian 12, is from 2023. With the newest one, Ness is ahead when many requests are concurrent. When one
+        system's libcurl, that of Debian 12, is from 2023. With the newest one, Ness is mostly ahead when many requests are concurrent. When one
         request follows the other, Ness is mostly behind, because each passes through two threads. Compared with URLSession, Ness is better in
         every question, by a factor of at least \(cell(session)).
 

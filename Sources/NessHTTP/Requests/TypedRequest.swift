@@ -64,6 +64,12 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// Decodes the response.
     public func parseResponse(response: HTTPResponse) throws -> Response { try decode(response) }
 
+    /// Returns the request with a value for a status, such as an empty list for 404.
+    /// - Parameters:
+    ///   - statusCode: The status.
+    ///   - value: The value.
+    public func mapping(statusCode: Int, to value: Response) -> TypedRequest { with { $0.statusFallbacks[statusCode] = value } }
+
     // MARK: bodies
 
     /// Returns the request with a value as JSON.
