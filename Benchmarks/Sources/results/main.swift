@@ -57,7 +57,8 @@ let page = """
 
     "Ness" uses its default transport: libcurl on Linux, URLSession on Apple platforms. In each section, the contenders take turns in the same
     run. The bars and the tables show the median of all rounds. The thin lines and the column "spread" show the lowest and the highest round.
-    The last column is the row's median divided by the median of the client in the column heading.
+    The last column is the row's median divided by the median of the client in the column heading. Compare figures within a section only,
+    because the speed of the machine varies.
 
     \(sections.joined())
     ## Duplicate requests
