@@ -28,12 +28,14 @@ struct Question {
             + ".svg"
     }
 
-    /// Compares Ness with another client, once for each variant that both have, such as ", 3,000 waiting". Above 1, Ness is better.
+    /// Compares Ness with another client, once for each variant that both have, such as ", 3,000 waiting". Above 1, Ness is better. Ness is
+    /// called with promises, and ", awaited" without; the other clients have one way.
     func comparisons(with client: String) -> [(variant: String, ratio: Double)] {
         contenders.compactMap { ness in
             guard ness.contender.hasPrefix("Ness") else { return nil }
             let variant = String(ness.contender.dropFirst(4))
-            guard let other = contenders.first(where: { $0.contender == client + variant }) else { return nil }
+            let name = variant == ", awaited" ? client : client + variant
+            guard let other = contenders.first(where: { $0.contender == name }) else { return nil }
             return (variant, ness.better == .more ? ness.value / other.value : other.value / ness.value)
         }
     }
