@@ -51,11 +51,13 @@ import Testing
         }
     }
 
-    @Test("a mistake in a host that may get the system's credentials fails every request")
-    func systemCredentials() async throws {
-        let transport = URLSessionTransport(systemCredentials: ["https://a.test"])
+    @Test(
+        "a mistake in a host that may get the system's credentials fails every request, and so does a host that no rule can name",
+        arguments: [("https://a.test", "b.test"), ("a.test", String(repeating: "b.", count: 130) + "test")])
+    func systemCredentials(host: String, target: String) async throws {
+        let transport = URLSessionTransport(systemCredentials: [host])
         let error = await #expect(throws: TransportError.self) {
-            try await transport.send(HTTPRequest(url: try url("http://b.test/"))) { _ in }
+            try await transport.send(HTTPRequest(url: try url("http://\(target)/"))) { _ in }
         }
         #expect(error?.kind == .invalidRequest && error?.reason.contains("systemCredentials") == true)
     }

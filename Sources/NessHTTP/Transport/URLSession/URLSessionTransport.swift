@@ -66,7 +66,7 @@ public final class URLSessionTransport: ControlledTransport {
     public let route: String
     private let prepare: @Sendable (inout URLRequest, HTTPRequest) -> Void
     /// The hosts that may get the system's credentials, or the mistake in them.
-    private let systemHosts: Result<HostRules<Bool>, TransportError>
+    private let systemHosts: Result<HostRules<Bool>, any Error>
     let sessions: SessionPool
     private var system: URLSessionSystem { sessions.source.system }
     /// The timeout that never passes: a week, in seconds.
@@ -98,7 +98,6 @@ public final class URLSessionTransport: ControlledTransport {
         sessions = SessionPool(source, answer)
         self.prepare = prepare
         systemHosts = Result { try HostRules(Dictionary(systemCredentials.map { ($0, true) }) { first, _ in first }) }
-            .mapError { TransportError(.invalidRequest, "systemCredentials: \($0)") }
         configuration = {
             let configuration = URLSessionConfiguration.ephemeral
             configure(configuration)
@@ -164,7 +163,7 @@ public final class URLSessionTransport: ControlledTransport {
         guard made.url == request.url, made.httpMethod == request.method.rawValue else {
             throw TransportError(.invalidRequest, "`prepare` must not change the method or the URL")
         }
-        let urlRequest = made, usesSystem = try systemHosts.get().value(for: request) ?? false
+        let urlRequest = made, usesSystem = try usesSystemCredentials(for: request)
         try Task.checkCancellation()
         let session = sessions.session(for: request, isOwn: isOwn)
         // In this task, because the configuration runs code of the application.
@@ -203,6 +202,14 @@ public final class URLSessionTransport: ControlledTransport {
         #else
         return request
         #endif
+    }
+
+    private func usesSystemCredentials(for request: HTTPRequest) throws -> Bool {
+        do {
+            return try systemHosts.get().value(for: request) ?? false
+        } catch {
+            throw TransportError(.invalidRequest, "systemCredentials: \(error)")
+        }
     }
 }
 
