@@ -106,7 +106,10 @@ public struct HTTPBodyWriter {
 ///
 /// The fault is the caller's, not the server's: the error is not transient, and a `CircuitBreaker` does not count it. A gateway responds to
 /// its client with 408, not with 504.
-public struct StalledBody: Error, Hashable, Sendable {}
+public struct StalledBody: Error, Hashable, Sendable {
+    /// Makes the error, for a test.
+    public init() {}
+}
 
 /// A sequence that a closure makes for each reader. In place of this type, a closure would capture the type of a sequence that need not be
 /// `Sendable`, which the compiler warns about.
