@@ -17,7 +17,7 @@ package struct CountingHandler: DuplicatedHandler {
     }
 }
 
-/// Lets a number of duplicates join, and refuses the others.
+/// Lets a number of duplicates join, and rejects the others.
 package final class LimitedJoining: DuplicatedHandler {
     private let limit: Int
     private let tally = Tally()

@@ -35,7 +35,7 @@ package func seeds(_ few: UInt64) -> Range<UInt64> {
     0..<(ProcessInfo.processInfo.environment["NESS_ROUNDS"].flatMap { UInt64($0) } ?? few)
 }
 
-/// A control that remembers what it is asked.
+/// Records the attempts that it decides about.
 package struct AskedControl: RetryControl {
     package let asked = Log<FailedAttempt>()
     package let wrapped: any RetryControl

@@ -106,7 +106,7 @@ import Testing
                 if how == "longer" { try handle.seekToEnd() }
                 try handle.write(contentsOf: Data("other".utf8))
                 try handle.close()
-                // In place, and perhaps of the same length; an editor's write has a time of its own.
+                // In place, and perhaps of the same length. Only the modification date differs then.
                 try files.setAttributes([.modificationDate: Date(timeIntervalSinceNow: 60)], ofItemAtPath: rig.file.path)
             case "replaced": try Self.first.write(to: rig.file, options: .atomic)
             case "removed": try files.removeItem(at: rig.file)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Downloads to a disk without space. A limit on the length of files stands in for it. The limit holds for a whole process and for all that
-/// it starts, so these tests have one of their own.
+/// it starts, so these tests run in a separate process.
 @Suite(.inTurn, .inOwnProcess) struct FullDiskTests {
     @Test("a full disk is a typed error, and leaves nothing under the final name, in one segment and in several")
     func fullDisk() async throws {
