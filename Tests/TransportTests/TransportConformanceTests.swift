@@ -12,11 +12,7 @@ import Testing
     func curl(_ check: TransportConformance.Check) async {
         let report = await TransportConformance.run(
             { try CurlTransport() }, checks: [check], except: KnownLimits.ofCurl, within: .seconds(600))
-        withKnownIssue("libcurl 8.16.0 reports a second pause as an error: see OnLinux.md", isIntermittent: true) {
-            #expect(report.isPassed, "\(report)")
-        } when: {
-            CurlLibrary.foundVersion == 0x08_10_00 && ["receive.back-pressure", "receive.order-under-load"].contains(check.id)
-        }
+        #expect(report.isPassed, "\(report)")
     }
 
     @Test("URLSession keeps every rule except its known limits", .enabled(if: Engine.isURLSessionOnLinux), arguments: KnownLimits.checks)

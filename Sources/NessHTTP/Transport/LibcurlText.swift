@@ -67,6 +67,8 @@ enum LibcurlText {
         ("bytes remaining", .truncated), ("outstanding read data", .truncated), ("partial file", .truncated),
         // The connection ended below TLS, during the handshake or later. Neither the certificate nor the protocol is at fault.
         ("ssl_error_syscall", .connectionLost), ("unexpected eof", .connectionLost), ("ssl_error_zero_return", .connectionLost),
+        // OpenSSL noted no error (libcurl 8.12).
+        ("error:00000000:", .connectionLost),
         ("connection reset", .connectionLost), ("broken pipe", .connectionLost),
         ("ssl", .tls), ("tls", .tls), ("certificate", .tls), ("private key", .tls),
         ("network is unreachable", .offline), ("no route to host", .cannotConnect),

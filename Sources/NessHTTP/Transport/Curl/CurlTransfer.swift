@@ -43,6 +43,9 @@ final class CurlTransfer {
             loop.mute(descriptor, isReceivingPaused)
         }
     }
+    /// True while libcurl hands on what it held back. The mailbox takes all of it, however full: libcurl 8.13 to 8.16 loses the rest if it is
+    /// paused again.
+    private var isContinuing = false
     private var statusCode: Int?
     /// The events of this turn of the loop.
     @exclusivity(unchecked) var batch = EventBatch()
@@ -168,12 +171,12 @@ final class CurlTransfer {
         }
         if let decoder {
             // The mailbox is full. libcurl delivers this piece again after `resume()`.
-            isReceivingPaused = decoder.hasRest
+            isReceivingPaused = !isContinuing && decoder.hasRest
             if isReceivingPaused { return Int(NESS_CURL_WRITE_PAUSE) }
             decoder.add(bytes)
             return decode() ? bytes.count : 0
         }
-        isReceivingPaused = exchange.mailbox.room(besides: batch.byteCount) == 0
+        isReceivingPaused = !isContinuing && exchange.mailbox.room(besides: batch.byteCount) == 0
         if isReceivingPaused { return Int(NESS_CURL_WRITE_PAUSE) }
         add(body: bytes)
         return bytes.count
@@ -183,12 +186,13 @@ final class CurlTransfer {
     func resume() {
         // If the mailbox is full again, another call follows.
         if decode(), outcome == nil, decoder?.hasRest != true {
-            // If the mailbox is full again, a callback pauses the transfer again.
             isReceivingPaused = false
+            isContinuing = true
             // libcurl returns the failure of a callback that it called meanwhile, and would not end the transfer because of it.
             let code = ness_curl_easy_continue(easy)
-            // Between two connections it returns CURLE_BAD_FUNCTION_ARGUMENT, and CURLE_AGAIN if a callback paused again (8.16).
-            if code != 0, code != 43, code != 81 { failure = failure ?? error(code) }
+            isContinuing = false
+            // Between two connections it returns CURLE_BAD_FUNCTION_ARGUMENT.
+            if code != 0, code != 43 { failure = failure ?? error(code) }
         }
         if let failure { outcome = .failure(failure) }
     }
