@@ -239,7 +239,7 @@ const char *ness_curl_get_text(void *easy, int info) {
 
 // It continues what is not paused; for a handle without a connection that is CURLE_BAD_FUNCTION_ARGUMENT.
 bool ness_curl_is_connected(void *easy) { return curl.easy_pause(easy, 0) != 43; }
-int ness_curl_easy_continue(void *easy) { return curl.easy_pause(easy, 0); }
+int ness_curl_easy_continue(void *easy, bool sends_only) { return curl.easy_pause(easy, sends_only ? 1 : 0); }
 const char *ness_curl_error_text(int code) { return curl.easy_strerror(code); }
 
 /// curl_slist of libcurl's interface.

@@ -85,6 +85,40 @@ import Testing
         }
     }
 
+    @Test(
+        "while nobody reads the response, the request's body is sent and the response stays with the server", .timeLimit(.minutes(5)),
+        arguments: [false, true])
+    func duplex(isCompressed: Bool) async throws {
+        let coding = isCompressed ? "Content-Encoding: gzip\r\n" : ""
+        let piece = isCompressed ? try GzipEncoder.encode(Self.piece) : Self.piece
+        let script: [ConnectionStep] = [
+            .receiveHead, .send("HTTP/1.1 200 OK\r\n\(coding)Content-Length: 1073741824\r\n\r\n"), .sendUntilClosed(piece),
+        ]
+        try await serving(script: { _ in script }) { server in
+            let engine = try #require(CurlEngine(try CurlSettings(CurlTransport.Options())))
+            let isFull = TestGate(), isSent = TestGate(), left = Lock(2_000)
+            let pieces = AsyncStream<Data> {
+                if left.withLock({ $0 }) < 2_000 { await isFull.wait() }
+                guard left.withLock({ $0 -= 1; return $0 }) > 0 else {
+                    isSent.open()
+                    return nil
+                }
+                return Data("x".utf8)
+            }
+            let exchange = try CurlExchange(HTTPRequest(.post, url: server.url, body: .stream(pieces))), mailbox = exchange.mailbox
+            try engine.start(exchange)
+            await untilTrue { mailbox.isPaused }
+            isFull.open()
+            await isSent.wait()
+            let count = await mailbox.next().events.reduce(0) { sum, event in
+                if case .body(let data) = event { sum + data.count } else { sum }
+            }
+            #expect(count <= mailbox.capacity + EventBatch.pieceLimit)
+            engine.stop()
+            await engine.waitUntilClosed()
+        }
+    }
+
     @Test("a compressed body that expands a thousandfold is inflated no further than the mailbox has room for")
     func bomb() async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: \(CompressedBodies.gzipBomb.count)\r\n\r\n"

@@ -96,8 +96,8 @@ int ness_curl_get_offset(void *easy, int info, int64_t *value);
 const char *ness_curl_get_text(void *easy, int info);
 /// Returns true if a transfer that no callback has paused has a connection. Safe in a callback of another transfer.
 bool ness_curl_is_connected(void *easy);
-/// Goes on with a transfer that a callback paused.
-int ness_curl_easy_continue(void *easy);
+/// Goes on with a transfer that a callback paused. With `sends_only`, the response stays paused, or pauses.
+int ness_curl_easy_continue(void *easy, bool sends_only);
 const char *ness_curl_error_text(int code);
 /// Makes a list of lines from a text in which each line ends with a zero byte. Returns NULL for no lines, or where memory ran out.
 void *ness_curl_list_make(const char *text, size_t count);

@@ -182,14 +182,14 @@ final class CurlTransfer {
         return bytes.count
     }
 
-    /// Continues after the mailbox was full.
+    /// Continues after the mailbox was full, or when the request's body has its next piece.
     func resume() {
-        // If the mailbox is full again, another call follows.
-        if decode(), outcome == nil, decoder?.hasRest != true {
-            isReceivingPaused = false
+        if decode(), outcome == nil {
+            // The piece of the request's body may come while the mailbox is full. If it is, another call follows.
+            isReceivingPaused = decoder?.hasRest == true || exchange.mailbox.room(besides: batch.byteCount) == 0
             isContinuing = true
             // libcurl returns the failure of a callback that it called meanwhile, and would not end the transfer because of it.
-            let code = ness_curl_easy_continue(easy)
+            let code = ness_curl_easy_continue(easy, isReceivingPaused)
             isContinuing = false
             // Between two connections it returns CURLE_BAD_FUNCTION_ARGUMENT.
             if code != 0, code != 43 { failure = failure ?? error(code) }
