@@ -99,7 +99,11 @@ import Testing
             let isFull = TestGate(), isSent = TestGate(), left = Lock(2_000)
             let pieces = AsyncStream<Data> {
                 if left.withLock({ $0 }) < 2_000 { await isFull.wait() }
-                guard left.withLock({ $0 -= 1; return $0 }) > 0 else {
+                guard
+                    left.withLock({
+                        $0 -= 1; return $0
+                    }) > 0
+                else {
                     isSent.open()
                     return nil
                 }
