@@ -65,7 +65,8 @@ extension HTTPRequest {
             // Only the list members count. White space between them does not.
             var members = sent.members(of: name.text)
             if name == Self.userAgent, !sent.contains(name.text) { members = [HTTPHeaders.defaultUserAgent] }
-            return [name.text, "\(members.count)"] + members
+            // An absent field is another variant than an empty one.
+            return [name.text, members.isEmpty && !sent.contains(name.text) ? "absent" : "\(members.count)"] + members
         }
         return SHA256Hash.hex(of: parts)
     }

@@ -123,11 +123,12 @@ struct CachedResponse: Sendable {
 
     private var longestTolerance: TimeInterval { max(tolerance("stale-while-revalidate"), tolerance("stale-if-error")) }
 
+    /// At most 68 years, as for `max-age`: a server may set an `Expires` in the year 9999.
     private static func lifetime(_ headers: HTTPHeaders, _ control: CacheControl, received: Date) -> TimeInterval {
         if let seconds = control.seconds("max-age") { return seconds }
         // "0" and other invalid dates count as a time in the past (RFC 9111, 5.3).
         guard let expires = date(HeaderName.expires, in: headers) else { return 0 }
-        return max(0, expires.timeIntervalSince(date(HeaderName.date, in: headers) ?? received))
+        return min(max(0, expires.timeIntervalSince(date(HeaderName.date, in: headers) ?? received)), 0x1p31)
     }
 
     static func date(_ name: String, in headers: HTTPHeaders) -> Date? {

@@ -49,7 +49,8 @@ public struct Cookie: Sendable, Hashable {
         self.domain = domain.asciiLowercased
         isHostOnly = !includesSubdomains || ParsedURL.isAddress(host: self.domain) || PublicSuffix.contains(self.domain)
         self.path = path
-        self.expires = expires
+        // A file of cookies can't hold an infinite date.
+        self.expires = expires.map { max(.distantPast, min(.distantFuture, $0)) }
         self.isSecure = isSecure
         self.isHTTPOnly = isHTTPOnly
         guard !name.isEmpty, !domain.isEmpty, path.utf8.first == UInt8(ascii: "/"), !name.utf8.contains(UInt8(ascii: "=")),

@@ -13,6 +13,8 @@ extension HTTPRequest {
     public func curlCommand(revealingSecrets: Bool) -> String {
         let redactor = redactor
         var parts = ["curl", "--globoff"]
+        // No manager sends such a request, but any code can make one.
+        if url.scheme.map({ ["http", "https"].contains($0.lowercased()) }) == false { parts += ["--proto", "=http,https"] }
         switch (method, body) {
         case (.get, nil): break
         case (.head, nil): parts.append("--head")
@@ -25,8 +27,8 @@ extension HTTPRequest {
         if body != nil, !fields.contains(where: { $0.name.equalsIgnoringCase(HeaderName.contentType) }) {
             parts += ["--header", "'Content-Type:'"]
         }
-        // curl takes what begins with @ for a file; no field's name can.
-        for field in fields where field.name.utf8.first != UInt8(ascii: "@") {
+        // curl takes what begins with @ for a file; no field's name can. A zero byte is not part of a shell's word.
+        for field in fields where field.name.utf8.first(where: { $0 != 0 }) != UInt8(ascii: "@") {
             let name = revealingSecrets ? field.name : redactor.redactedName(field)
             let value = revealingSecrets ? field.value : redactor.redacted(field)
             parts += ["--header", (value.isEmpty ? "\(name);" : "\(name): \(value)").shellQuoted]

@@ -176,3 +176,11 @@ extension HTTPResponse: RedactedValue {
         return "\(redactor.redacted(request)) \u{2192} \(statusCode) \(shown)"
     }
 }
+
+extension HTTPResponse {
+    /// False if the server certainly has not acted on the request: it redirected the request as it is, or rejected the credential.
+    var mayFollowAction: Bool { ![307, 308, 401].contains(statusCode) }
+
+    /// True if a server may have acted before it sent one of the redirects, so that the whole request must not be sent again.
+    var followsAction: Bool { history.contains { $0.mayFollowAction && !$0.request.isIdempotent } }
+}

@@ -41,7 +41,8 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
 
         init(pages: Pages) {
             self.pages = pages
-            upcoming = .success(pages.first)
+            // All pages are those of the environment that the loop started with.
+            upcoming = .success(pages.first.with { $0.environment = $0.environment ?? $0.sender.environment })
         }
 
         /// Sends the next request, and returns its page.

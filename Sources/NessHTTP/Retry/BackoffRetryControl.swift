@@ -53,7 +53,8 @@ public struct BackoffRetryControl: RetryControl {
             return asked > maximumDelay ? .noRetry : .retryAfter(asked / .seconds(1))
         }
         // Computed in seconds as a number, because a `Duration` overflows when it is doubled often enough.
-        let ceiling = min(maximumDelay / .seconds(1), initialDelay / .seconds(1) * pow(2, Double(attempt.number - 1)))
+        // With a limited exponent, because zero times infinity is not a number.
+        let ceiling = min(maximumDelay / .seconds(1), initialDelay / .seconds(1) * pow(2, min(Double(attempt.number) - 1, 1_000)))
         return .retryAfter(random(0...max(0, ceiling)))
     }
 

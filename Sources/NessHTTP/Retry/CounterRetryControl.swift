@@ -25,7 +25,8 @@ public struct CounterRetryControl: RetryControl {
         guard attempt.number <= maximumCount, !attempt.isFinal else { return .noRetry }
         let asked = attempt.retryAfter ?? .zero
         guard asked <= maximumRetryAfter else { return .noRetry }
-        let wait = max(delay, asked / .seconds(1))
+        // In this order, a delay that is not a number counts as none.
+        let wait = max(asked / .seconds(1), delay)
         return wait > 0 ? .retryAfter(wait) : .retry
     }
 }

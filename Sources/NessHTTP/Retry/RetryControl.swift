@@ -109,10 +109,10 @@ public struct FailedAttempt: Sendable {
 }
 
 extension FailedAttempt {
-    /// Returns true if the server rejected the request unprocessed, by the statuses of a policy. A response to the GET that followed a
-    /// POST, after a redirect with 303, says nothing about the POST.
+    /// Returns true if the server rejected the request unprocessed, by the statuses of a policy. A response after a redirect, such as that to
+    /// the GET that follows a POST with 303, says nothing about what the redirecting server did.
     func isRefused(by control: any RetryControl) -> Bool {
-        guard let response, response.request.method == request.method else { return false }
+        guard let response, !response.history.contains(where: { $0.mayFollowAction && !$0.request.method.isSafe }) else { return false }
         return control.repeatsRefused.contains(response.statusCode)
     }
 }

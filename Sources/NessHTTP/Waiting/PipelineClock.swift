@@ -107,5 +107,5 @@ package protocol WatchingClock: Clock<Duration> {
 
 extension Duration {
     /// The duration in seconds.
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+    var seconds: Double { self / .seconds(1) }
 }

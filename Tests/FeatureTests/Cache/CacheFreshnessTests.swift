@@ -266,4 +266,30 @@ import Testing
         #expect(rig.cache.memorySize == 0)
         #expect(try await rig.get("a").source == .network)
     }
+
+    @Test("a retry after a validator rejected a response does not get that response from the cache")
+    func rejected() async throws {
+        struct Rejected: Error {}
+        let rig = CacheRig()
+        rig.count(["Cache-Control": "max-age=600"])
+        let request = rig.ness.get("x").validate { if $0.text == "1" { throw Rejected() } }
+        #expect(try await request.set(retry: CounterRetryControl(maxRetryCount: 1)).text() == "2")
+    }
+
+    @Test("a request that forbids the network is not retried if nothing is stored")
+    func onlyIfCachedOnce() async throws {
+        let control = AskedControl(BackoffRetryControl(maxRetryCount: 4))
+        let rig = CacheRig { $0.retryControl = control }
+        #expect(try await rig.get("x", ["Cache-Control": "only-if-cached"]).statusCode == 504)
+        #expect(control.asked.entries.isEmpty && rig.asked == 0)
+    }
+
+    @Test("an absent field is another variant than an empty one")
+    func absentVariant() async throws {
+        let rig = CacheRig()
+        rig.count(["Cache-Control": "max-age=60", "Vary": "X-Flag"])
+        for (headers, text) in [([:], "1"), (["X-Flag": ""], "2"), ([:], "1"), (["X-Flag": ""], "2")] as [(HTTPHeaders, String)] {
+            #expect(try await rig.get("x", headers).text == text)
+        }
+    }
 }

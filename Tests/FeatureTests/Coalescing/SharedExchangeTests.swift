@@ -113,4 +113,25 @@ import Testing
         }
         #expect(released == nil)
     }
+
+    @Test("a request without queueing does not join an equal request that waits in a queue")
+    func withoutQueueing() async throws {
+        let rig = Rig(onUnmatched: .reply(.text("x")))
+        rig.ness.maximumConnectionsPerHost = 0
+        let queued = rig.ness.get("x").dataRequest()
+        try await rig.ness.waitForRequests(1, at: .hostQueue)
+        #expect(try await rig.ness.get("x").withoutQueueing().text() == "x")
+        #expect(!queued.isCompleted)
+        queued.drop()
+    }
+
+    @Test("a request that is not idempotent does not join an equal one that is: a stale 408 repeats only the latter")
+    func idempotence() async throws {
+        let gate = TestGate(), rig = Rig()
+        rig.mock.on(.get, "/x", after: gate) { _ in .status(200) }
+        let requests = [rig.ness.get("x"), rig.ness.get("x").set(isIdempotent: false)].map { $0.dataRequest() }
+        await rig.mock.waitUntil { $0.requests.count == 2 }
+        gate.open()
+        for request in requests { _ = try await request.value }
+    }
 }

@@ -134,4 +134,12 @@ import FoundationNetworking
             #expect(Set(folder.entries) == Set(["jar"] + names.dropFirst()))
         }
     }
+
+    @Test("a jar with a cookie of an infinite date can be written", arguments: [TimeInterval.infinity, -.infinity, .nan])
+    func infiniteExpiry(time: TimeInterval) async throws {
+        let jar = CookieJar()
+        jar.insert(
+            try #require(Cookie(name: "a", value: "1", domain: "h.test", expires: Date(timeIntervalSinceReferenceDate: time))))
+        try await withFolder { try jar.write(to: $0.appending(path: "jar")) }
+    }
 }

@@ -187,8 +187,9 @@ import Testing
         #expect(
             HTTPRequest(.head, url: try url("https://a:b@mock.test")).curlCommand
                 == "curl --globoff --head --url 'https://<redacted>@mock.test'")
-        var evil = HTTPRequest(.get, url: try url("https://mock.test"), headers: ["@/etc/passwd": "x"])
+        var evil = HTTPRequest(.get, url: try url("https://mock.test"), headers: ["@/etc/passwd": "x", "\0@/etc/passwd": "x"])
         #expect(!evil.curlCommand.contains("passwd"))
+        #expect(HTTPRequest(url: URL(fileURLWithPath: "/etc/passwd")).curlCommand.contains("--proto =http,https"))
         evil.body = HTTPBody(Data("x".utf8))
         #expect(evil.curlCommand.contains("--request 'GET'") && evil.curlCommand.contains("--header 'Content-Type:'"))
     }

@@ -110,4 +110,17 @@ struct RetryBackoffTests {
         #expect(try await rig.ness.get("x").dataRequest(with: Self.longest()).value.message.statusCode == (sleeps == nil ? 429 : 200))
         #expect(rig.clock.sleeps == (sleeps ?? []).map { .seconds($0) })
     }
+
+    @Test("extreme values of a policy, an attempt or a budget never trap")
+    func extremes() async throws {
+        let zero = BackoffRetryControl(maxRetryCount: 5_000, initialDelay: .zero) { $0.upperBound }
+        #expect(await zero.shouldRetry(try attempt(.get, 503, number: 1_026)) == .retryAfter(0))
+        #expect(await zero.shouldRetry(try attempt(.get, 503, number: .min)) == .retryAfter(0))
+        #expect(RetryControlDecision.retry(after: .seconds(1e20)) == .retryAfter(1e20))
+        _ = Ness { $0.retryBudget.window = .seconds(1e20) }
+        var waiting = try attempt(.get, 503)
+        waiting.retryAfter = .seconds(60)
+        let noNumber = CounterRetryControl(maxRetryCount: 1, timeIntervalBeforeTryToRetry: .nan)
+        #expect(await noNumber.shouldRetry(waiting) == .retryAfter(60))
+    }
 }

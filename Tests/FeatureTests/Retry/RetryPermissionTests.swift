@@ -143,4 +143,13 @@ import Testing
         let error = await rig.ness.post("orders").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).nessError()
         #expect(error?.kind == .cannotConnect && error?.mayHaveReachedServer == true)
     }
+
+    @Test("a rejection after a redirect does not repeat a PATCH on which the redirecting server may have acted")
+    func refusedBehindAction() async throws {
+        let rig = Rig { $0.retryControl = BackoffRetryControl(maxRetryCount: 2, repeatsRefused: [503]) }
+        rig.mock.on(.patch, "/a") { _ in .status(302, headers: ["Location": "/b"]) }
+        rig.mock.on(.patch, "/b") { _ in .status(503) }
+        #expect(try await rig.ness.patch("a").response().statusCode == 503)
+        #expect(rig.mock.requests.map(\.url.path) == ["/a", "/b"])
+    }
 }

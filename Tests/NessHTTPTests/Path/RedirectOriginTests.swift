@@ -190,4 +190,20 @@ import Testing
             #expect(credentials.first == credentials.last)
         }
     }
+
+    @Test("a redirect out of the base URL carries no secret default header, but keeps the request's own credential", arguments: 0..<3)
+    func outOfBase(credential: Int) async throws {
+        let rig = Rig {
+            $0.baseURL = URL(string: "https://mock.test/v1/")
+            $0.defaultHeaders = ["X-Api-Key": "k", "X-Plain": "plain"]
+            if credential == 1 { $0.authentication = BearerAuthentication(token: "manager") }
+        }
+        rig.mock.on(.get, "/v1/a") { _ in .status(302, headers: ["Location": "/tenant2/b"]) }
+        rig.mock.on(.get, "/tenant2/b") { _ in .text("b") }
+        let request = rig.ness.get("a")
+        _ = try await (credential == 2 ? request.authenticate(with: .bearer("own")) : request).response()
+        #expect(rig.mock.requests.map { $0.headers["X-Api-Key"] } == ["k", nil])
+        #expect(rig.mock.requests.map { $0.headers["X-Plain"] } == ["plain", "plain"])
+        #expect(rig.mock.requests.last?.headers["Authorization"] == (credential == 2 ? "Bearer own" : nil))
+    }
 }

@@ -215,4 +215,18 @@ import Testing
         #expect((error as? NessError)?.kind == .dropped)
         await rig.ness.reset()
     }
+
+    @Test("a loop keeps the environment it started with, so a switch takes no secret to a link's origin")
+    func environment() async throws {
+        let rig = Rig()
+        rig.mock.on(.get, "https://mock.test/list") { _ in
+            rig.ness.environment = ServerEnvironment(baseURL: URL(string: "https://other.test/"))
+            return Self.page([1], next: "https://other.test/list")
+        }
+        rig.mock.on(.get, "https://other.test/list") { _ in Self.page([2]) }
+        let request = rig.ness.get("list").set(header: "X-Api-Key", to: "of mock.test")
+        let (pages, _) = await collect(rig.ness.pages(of: request, decoding: Page.self, next: .linkHeader))
+        #expect(pages.flatMap(\.items) == [1, 2])
+        #expect(rig.mock.requests.map { $0.headers["X-Api-Key"] } == ["of mock.test", nil])
+    }
 }

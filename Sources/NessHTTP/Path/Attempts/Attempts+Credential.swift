@@ -100,7 +100,4 @@ extension HTTPResponse {
     func hasSeenCredential(of request: HTTPRequest, inside scope: URL?) -> Bool {
         (history + [self]).allSatisfy { $0.url.hasSameOrigin(as: request.url) && scope?.contains($0.url) != false }
     }
-
-    /// True if a server may have acted before it sent one of the redirects, so that the whole request must not be sent again.
-    var followsAction: Bool { history.contains { $0.mayFollowAction && !$0.request.isIdempotent } }
 }

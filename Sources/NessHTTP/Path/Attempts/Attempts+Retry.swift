@@ -115,6 +115,8 @@ extension FailedAttempt {
         since start: Duration
     ) {
         let call = context.call
+        // The request forbids the network, so no attempt changes what is stored.
+        if let response, response.source == .cache, CacheControl(ofRequest: response.request.headers).has("only-if-cached") { return nil }
         switch outcome {
         case .success(let response):
             guard request.body?.isSpent != true else { return nil }

@@ -133,10 +133,13 @@ final class CacheStep: Sendable {
         return stored.use(for: wanted, at: now) == .validate ? stale(stored, request, wanted) : stored.answer(to: request, at: now)
     }
 
-    /// Returns the result of a stored response; `nil` if the request has to reach the server.
+    /// Returns the result of a stored response; `nil` if the request has to reach the server. A retry has to: the response may be the one
+    /// that a validator rejected.
     @inline(never)
     private func answer(_ question: Question) -> HTTPResponse? {
-        guard let stored = question.known.response else { return nil }
+        guard let stored = question.known.response, question.next.context.attempt == 1 || question.wanted.has("only-if-cached") else {
+            return nil
+        }
         let now = now, use = stored.use(for: question.wanted, at: now)
         guard use != .validate, let answer = stored.answer(to: question.request, at: now) else { return nil }
         if use == .answerAndRevalidate, !question.wanted.has("only-if-cached") { revalidate(stored, question) }

@@ -100,14 +100,14 @@ extension ServerEnvironment {
         }
     }
 
-    /// Removes secret default headers from a request that a delegate has sent out of the base URL.
-    fileprivate func removeStrayed(_ added: [HTTPHeaders.Field], from request: inout HTTPRequest) {
-        if added.isEmpty || contains(request) { return }
-        // A value that the delegate has set in its place is the delegate's own.
+    /// Removes secret default headers from a request that a delegate or a redirect has led out of the base URL.
+    func removeStrayed(_ added: some Sequence<HTTPHeaders.Field>, from request: inout HTTPRequest) {
+        if contains(request) { return }
+        // Another value is that of the caller or of the delegate.
         for field in added where request.secrets.containsHeader(field.name) {
             if request.headers.values(for: field.name).contains(field.value) { request.headers.remove(field.name) }
         }
     }
 
-    private func contains(_ request: HTTPRequest) -> Bool { baseURL?.contains(request.url) ?? true }
+    func contains(_ request: HTTPRequest) -> Bool { baseURL?.contains(request.url) ?? true }
 }

@@ -129,7 +129,10 @@ final class RunningRequests: Sendable {
     /// - Parameter epoch: The epoch of the request.
     /// - Throws: `CancellationError` if the request is from before a reset; the operation's error.
     func work<Value: Sendable>(_ epoch: Int?, _ operation: @Sendable () async throws -> Value) async throws -> Value {
-        let id = try beginWork(epoch)
+        try await work(as: beginWork(epoch), operation)
+    }
+
+    private func work<Value: Sendable>(as id: Int, _ operation: @Sendable () async throws -> Value) async rethrows -> Value {
         defer { endWork(id) }
         return try await HandlerScope.with(InFlightWork(running: self, id: id), operation)
     }
@@ -192,7 +195,7 @@ final class RunningRequests: Sendable {
     private func run(_ forget: @escaping @Sendable () async -> Void) async {
         await waitUntilIdle()
         // The closure runs as work, so that a loader whose own `reset()` awaits this reset is recognized and does not wait for itself.
-        try? await work(state.withLock { $0.epoch }) { await forget() }
+        await work(as: state.withLock { $0.beginWork() }) { await forget() }
         let waiters = state.withLock { state in
             // Both in one step. A caller between two steps would wait for a reset that has ended, or be resumed before its own reset has
             // dropped anything.

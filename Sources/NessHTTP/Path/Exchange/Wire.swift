@@ -169,8 +169,3 @@ final class Wire: Sendable {
         }
     }
 }
-
-extension HTTPResponse {
-    /// False if the server certainly has not acted on the request: it redirected the request as it is, or rejected the credential.
-    var mayFollowAction: Bool { ![307, 308, 401].contains(statusCode) }
-}

@@ -27,7 +27,10 @@ struct RedirectHistory: Sendable {
     /// Returns the request that a redirect asks for; `nil` if the response is not a redirect.
     @inline(never)
     func following(_ response: HTTPResponse) -> HTTPRequest? {
-        response.redirectRequest(keepingCredentialInside: context.credentialScope)
+        guard var request = response.redirectRequest(keepingCredentialInside: context.credentialScope) else { return nil }
+        let environment = context.options.environment
+        if environment.contains(response.request) { environment.removeStrayed(environment.defaultHeaders, from: &request) }
+        return request
     }
 
     /// Returns the final response with its history.

@@ -22,6 +22,9 @@ final class RequestIdentity: Hashable, Sendable {
     private let redirects: Redirects
     private let maximumBytes: Int?
     private let bypassesCookies: Bool
+    private let bypassesThrottle: Bool
+    /// The resend after a stale 408 depends on it. `nil` for requests that declare equality: whichever is sent decides.
+    private let isIdempotent: Bool?
     private let keepsContentCoding: Bool
     private let networks: Networks
     /// The URL in its normal form.
@@ -61,6 +64,7 @@ final class RequestIdentity: Hashable, Sendable {
         }
         maximumBytes = request[MaximumResponseBytes.self]
         bypassesCookies = request[BypassesCookies.self]
+        bypassesThrottle = request[BypassesThrottle.self]
         keepsContentCoding = request[KeepsContentCoding.self]
         networks = Networks(request)
         kind = context.options.kind
@@ -69,13 +73,13 @@ final class RequestIdentity: Hashable, Sendable {
         if let identifier = context.options.duplicateIdentifier {
             // The secret fields still count, so that one user never gets the response to another user's request.
             headers = Self.lines(request.headers.filter { request.secrets.containsHeader($0.name) })
-            (method, text, body) = (.custom(""), ExactText(identifier), [])
+            (method, text, body, isIdempotent) = (.custom(""), ExactText(identifier), [], nil)
         } else {
             guard let body = request.body.map(\.identity) ?? [] else { return nil }
             let fields = request.headers.filter { !ignoredHeaders.contains($0.name.asciiLowercased) }
             let others = request.body?.headers.filter { !ignoredHeaders.contains($0.name.asciiLowercased) } ?? []
             headers = Self.lines(fields + others)
-            (method, text, self.body) = (request.method, target, body)
+            (method, text, self.body, isIdempotent) = (request.method, target, body, request.isIdempotent)
         }
         var hasher = Hasher()
         hasher.combine(text)
@@ -96,7 +100,8 @@ final class RequestIdentity: Hashable, Sendable {
         return left.hash == right.hash && left.kind == right.kind && left.method == right.method && left.text == right.text
             && left.headers == right.headers && left.body == right.body && left.destination == right.destination
             && left.redirects == right.redirects && left.maximumBytes == right.maximumBytes
-            && left.bypassesCookies == right.bypassesCookies && left.networks == right.networks
+            && left.bypassesCookies == right.bypassesCookies && left.bypassesThrottle == right.bypassesThrottle
+            && left.isIdempotent == right.isIdempotent && left.networks == right.networks
             && left.keepsContentCoding == right.keepsContentCoding
     }
 
