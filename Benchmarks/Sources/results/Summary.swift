@@ -21,10 +21,10 @@ func summary(_ questions: [Question]) -> String {
     }
     let session = questions.flatMap { $0.comparisons(with: "URLSession") }.map(\.ratio).min()
     return """
-        In brief, each figure compares the medians of Ness and of \(peer). Above 1, Ness is better; up to 3 % is level. The
-        system's libcurl, that of Debian 12, is from 2023. With the newest one, Ness is mostly ahead when many requests are concurrent. When one
-        request follows the other, Ness is mostly behind, because each passes through two threads. Compared with URLSession, Ness is better in
-        every question, by a factor of at least \(cell(session)).
+        This table compares the medians of Ness and \(peer). Above 1, Ness is better; a difference of up to 3% is a tie. The
+        system's libcurl is Debian 12's, from 2023. With the newest libcurl, Ness is mostly ahead when many requests are concurrent. When
+        requests run one after another, Ness is mostly behind, because each request passes through two threads. Ness is better than
+        URLSession in every measurement, by a factor of at least \(cell(session)).
 
         \(table(["", "the system's libcurl", "the newest libcurl"], rows))
         """
