@@ -94,6 +94,7 @@ var photos: URL { stub() }
 var folder: URL { stub() }
 var baseURL: URL { stub() }
 var staging: URL { stub() }
+var stagingToken: String { stub() }
 var proxyURL: URL { stub() }
 var id: String { stub() }
 var token: String { stub() }

@@ -23,7 +23,7 @@ final class RequestIdentity: Hashable, Sendable {
     private let maximumBytes: Int?
     private let bypassesCookies: Bool
     private let bypassesThrottle: Bool
-    /// The resend after a stale 408 depends on it. `nil` for requests that declare equality: whichever is sent decides.
+    /// The resend after a stale 408 depends on it. `nil` for requests that declare equality: the one that is sent decides.
     private let isIdempotent: Bool?
     private let keepsContentCoding: Bool
     private let networks: Networks

@@ -1,1 +1,0 @@
-private var stagingToken: String { stub() }
