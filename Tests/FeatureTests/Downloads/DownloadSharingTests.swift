@@ -135,6 +135,25 @@ import Testing
         }
     }
 
+    @Test(
+        "a loader that sends a finished download again, or another request, gets what the server then sends",
+        arguments: [LoaderPlace.call, .attempt, .authenticated], ["/a", "/b"])
+    func again(place: LoaderPlace, path: String) async throws {
+        let loader = ClosureLoader.followUp { response in
+            guard response.headers["X-Old"] != nil, let next = URL(string: path, relativeTo: response.url) else { return .accept }
+            return path == "/a" ? .retry : .send(HTTPRequest(url: next.absoluteURL))
+        }
+        try await withDownloads { number, request in
+            number == 1 ? .data(Data("old".utf8), headers: ["X-Old": "1"]) : .data(Data(request.path.utf8))
+        } configure: {
+            $0.insert(loader, at: place)
+        } _: { rig in
+            let result = try await rig.start().value
+            #expect(result.message.headers["X-Old"] == nil)
+            #expect(rig.saved == Data(path.utf8) && rig.server.requests.map(\.path) == ["/a", path])
+        }
+    }
+
     // MARK: names
 
     @Test(

@@ -5,9 +5,6 @@ extension Call {
     /// True while the call is paused.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// True if the call was paused at some time.
-    var hasBeenPaused: Bool { if case .none = state.withLock({ $0.pauses }) { false } else { true } }
-
     /// Pauses the call: it leaves its flight, and its attempt waits. The time of the pause does not count for the deadline.
     func pause() {
         let now = clock.elapsed()
