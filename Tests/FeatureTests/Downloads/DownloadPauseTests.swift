@@ -218,6 +218,24 @@ import Testing
         }
     }
 
+    @Test(
+        "a loader that makes a response of every error does not end a paused download",
+        arguments: [LoaderPlace.attempt, .authenticated])
+    func answered(place: LoaderPlace) async throws {
+        let caught = TestGate()
+        let loader = ClosureLoader.loader { request, next in
+            do { return try await next(request) } catch {
+                caught.open()
+                return HTTPResponse(statusCode: 503, request: request)
+            }
+        }
+        try await withPaused(configure: { $0.insert(loader, at: place) }) { _, promise in
+            await caught.wait()
+            #expect(promise.resume() == .resumed)
+            _ = try await promise.value
+        }
+    }
+
     @Test("a retry after a pause asks the server again, if the caller has rejected the response") func rejected() async throws {
         let judged = Tally()
         try await withDownloads(of: Self.server, stallsFirst) { rig in

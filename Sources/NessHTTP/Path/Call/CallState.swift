@@ -193,7 +193,10 @@ struct CallState: Sendable {
     /// - Returns: The state of the download that the call took part in before, to be left outside the lock.
     /// - Throws: `CancellationError` after the end, `Call.Paused` during a pause. The caller then has to leave the flight.
     mutating func enter(_ member: Flight.Member) throws -> DownloadCarryOver? {
-        if isPaused { throw Call.Paused() }
+        if isPaused {
+            _ = change { $0.interrupted = $0.interrupted ?? member.flight.finished }
+            throw Call.Paused()
+        }
         let earlier: DownloadCarryOver?? = change { active in
             defer { (active.wait, active.carryOver) = (.flight(member), member.flight.carryOver) }
             return active.carryOver
