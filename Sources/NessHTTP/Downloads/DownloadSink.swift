@@ -10,7 +10,7 @@ final class DownloadSink: BodySink {
         case part(from: Int64, to: Int64?)
 
         /// The value of the `Range` field (RFC 9110, 14.2).
-        var range: String? {
+        fileprivate var range: String? {
             switch self {
             case .whole: nil
             case .part(let start, let end): "bytes=\(start)-" + (end.map { "\($0 - 1)" } ?? "")
@@ -42,16 +42,20 @@ final class DownloadSink: BodySink {
     private let codingRule: DownloadCoding
     /// The properties that the file must have. Its size is checked as soon as it is known.
     private let expectation: FileExpectation?
+    /// The field for the version of the saved file. `nil` to request the file unconditionally.
+    private let condition: (name: String, value: String)?
     /// Called when the server responds to a request for a part with the whole file.
     private let onIgnoredRange: @Sendable () -> Void
     private let state: Lock<State>
 
     init(
         _ file: PartialFile, generation: Int, span: Int, requested: RequestedBytes, spanCount: Int, coding: DownloadCoding = .refused,
-        expectation: FileExpectation? = nil, onIgnoredRange: @escaping @Sendable () -> Void = {}
+        expectation: FileExpectation? = nil, condition: (name: String, value: String)? = nil,
+        onIgnoredRange: @escaping @Sendable () -> Void = {}
     ) {
         codingRule = coding
         self.expectation = expectation
+        self.condition = condition
         self.onIgnoredRange = onIgnoredRange
         self.file = file
         self.span = span
@@ -69,6 +73,18 @@ final class DownloadSink: BodySink {
     var isRestartable: Bool { true }
 
     var progress: (completed: Int64, total: Int64?)? { file.progress }
+
+    func adapted(_ request: HTTPRequest) -> HTTPRequest {
+        var request = request
+        if codingRule != .asStored || !request.headers.contains(HeaderName.acceptEncoding) {
+            request.headers[HeaderName.acceptEncoding] = "identity"
+        }
+        if codingRule == .asStored { request[KeepsContentCoding.self] = true }
+        if let condition { request.headers[condition.name] = condition.value }
+        request.headers[HeaderName.range] = requested.range
+        request.headers[HeaderName.ifRange] = requested.range == nil ? nil : file.record.validator
+        return request
+    }
 
     func during(wait: () async throws -> Void) async rethrows { try await file.during(wait: wait) }
 
@@ -104,7 +120,14 @@ final class DownloadSink: BodySink {
     private func check(codingOf response: HTTPResponse) throws {
         let headers = response.receivedHeaders
         let coding = headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
-        if coding == "identity" || codingRule == .asStored { return }
+        if coding == "identity" { return }
+        if codingRule == .asStored {
+            // A loader has sent another request, without the option. Such bytes must not be mixed with compressed ones.
+            guard response.headers.contains(HeaderName.contentEncoding) else {
+                throw TransportError(.malformedResponse, "the file (\(coding)) was decompressed, although it was requested as it is stored")
+            }
+            return
+        }
         guard codingRule == .unpacked else {
             throw TransportError(.malformedResponse, "the server compressed the file (\(coding)), which was not requested")
         }

@@ -89,6 +89,40 @@ import Testing
         }
     }
 
+    private static let decided = RedirectPolicy.decide { .send(HTTPRequest(url: $0.request.url)) }
+
+    /// Redirects `/a` to `/b`, which has the compressed file. The first reply from there ends early.
+    private static func redirecting(_ request: ReceivedRequest) -> Reply {
+        if request.path == "/a" { return .status(302, headers: ["Location": "/b"]) }
+        return request.number == 2 ? server.reply(to: request).cut(after: 300) : server.reply(to: request)
+    }
+
+    @Test("a request that a redirect decision makes asks for the bytes as the download does", .enabled(if: Engine.isCurl))
+    func decidedRequest() async throws {
+        try await withDownloads { _, request in Self.redirecting(request) } _: { rig in
+            _ = try await rig.ness.get("a").set(redirects: Self.decided).downloadRequest(
+                forSavedLocation: rig.file, coding: .asStored, with: CounterRetryControl(maxRetryCount: 1)
+            ).value
+            #expect(rig.saved == Self.packed && rig.ranges == [nil, nil, "bytes=300-510", "bytes=300-510"])
+            #expect(rig.server.requests.allSatisfy { $0.headers["accept-encoding"] == "identity" })
+        }
+    }
+
+    @Test("a file that a loader's request has decompressed is not saved as the compressed one", .enabled(if: Engine.isCurl))
+    func loadersRequest() async throws {
+        let loader = ClosureLoader.followUp { response in
+            response.statusCode == 302 ? .send(HTTPRequest(url: response.redirectURL ?? response.url)) : .accept
+        }
+        try await withDownloads { _, request in
+            request.path == "/a" ? .status(302, headers: ["Location": "/b"]) : Self.server.reply(to: request)
+        } configure: {
+            $0.insert(loader, at: .exchange)
+        } _: { rig in
+            #expect(await rig.start(coding: .asStored).nessError()?.kind == .malformedResponse)
+            #expect(rig.folder.entries.isEmpty)
+        }
+    }
+
     /// A transport that unpacks nothing for a request that wants it so, and breaks after the first bytes of the first exchange.
     private struct Keeping: Transport {
         let requests = Log<HTTPRequest>()

@@ -21,9 +21,6 @@ final class DownloadRun: Sendable {
         _ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, _ version: FileVersion?, _ source: String,
         isResumable: Bool, in context: CallContext, _ send: @escaping @Sendable (HTTPRequest, any BodySink) async throws -> HTTPResponse
     ) {
-        var request = request
-        if !request.headers.contains(HeaderName.acceptEncoding) { request.headers[HeaderName.acceptEncoding] = "identity" }
-        if target.coding == .asStored { request[KeepsContentCoding.self] = true }
         self.version = Lock(version)
         self.source = source
         self.context = context
@@ -240,19 +237,13 @@ final class DownloadRun: Sendable {
 
     /// Sends one request for a span, or for the whole file.
     private func send(span index: Int, requesting requested: DownloadSink.RequestedBytes) async throws -> Answer {
-        let (record, generation) = file.present
         let sink = DownloadSink(
-            file, generation: generation, span: index, requested: requested, spanCount: segments, coding: target.coding,
-            expectation: target.expectation, onIgnoredRange: { [self] in mayKnowRanges.withLock { $0 = false } })
-        var request = request
-        if let condition = version.withLock({ $0?.condition }) { request.headers[condition.name] = condition.value }
-        if let range = requested.range {
-            request.headers[HeaderName.range] = range
-            if let validator = record.validator { request.headers[HeaderName.ifRange] = validator }
-        }
+            file, generation: file.present.generation, span: index, requested: requested, spanCount: segments, coding: target.coding,
+            expectation: target.expectation, condition: version.withLock { $0?.condition },
+            onIgnoredRange: { [self] in mayKnowRanges.withLock { $0 = false } })
         let response: HTTPResponse
         do {
-            response = try await file.during { [request] in try await send(request, sink) }
+            response = try await file.during { try await send(request, sink) }
         } catch let error as NessError {
             // The exchange was ended for a reason after which the download can continue.
             switch error.underlying {
