@@ -74,7 +74,10 @@ final class DownloadSink: BodySink {
 
     var progress: (completed: Int64, total: Int64?)? { file.progress }
 
-    func adapted(_ request: HTTPRequest) -> HTTPRequest {
+    func adapted(_ request: HTTPRequest) throws -> HTTPRequest {
+        guard request.method != .head else {
+            throw NessError.invalidRequest(NessError.Context(request: request, reason: "a HEAD brings no file to save"))
+        }
         var request = request
         if codingRule != .asStored || !request.headers.contains(HeaderName.acceptEncoding) {
             request.headers[HeaderName.acceptEncoding] = "identity"

@@ -99,7 +99,9 @@ import Testing
 
     @Test("a request that a redirect decision makes asks for the bytes as the download does", .enabled(if: Engine.isCurl))
     func decidedRequest() async throws {
-        try await withDownloads { _, request in Self.redirecting(request) } _: { rig in
+        try await withDownloads { _, request in
+            Self.redirecting(request)
+        } _: { rig in
             _ = try await rig.ness.get("a").set(redirects: Self.decided).downloadRequest(
                 forSavedLocation: rig.file, coding: .asStored, with: CounterRetryControl(maxRetryCount: 1)
             ).value
