@@ -97,7 +97,7 @@ final class DownloadSink: BodySink {
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) async throws -> Bool {
         // A loader may send the request again.
-        state.withLock { ($0.head, $0.isTaken) = (nil, false) }
+        state.withLock { $0 = State(generation: $0.generation) }
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
         try check(codingOf: response)
         // A validator rejects the file before the first byte is written.
@@ -149,7 +149,8 @@ final class DownloadSink: BodySink {
         guard generation == state.withLock({ $0.generation }) else { throw CancellationError() }
         // Other exchanges still fetch other spans. All of them have to end first.
         if record.spans.count > 1 { throw RangeMismatch() }
-        if record.count > 0 {
+        // Also for a file whose only byte is uncounted: see `PartialFile.forgetLastByte()`.
+        if record.spans != PartialRecord(source: "").spans {
             generation = try await file.restart(after: generation)
             state.withLock { [generation] in $0.generation = generation }
         }

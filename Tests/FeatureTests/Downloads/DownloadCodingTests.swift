@@ -69,6 +69,22 @@ import Testing
         }
     }
 
+    @Test("a plain file that a loader gets in a second try, after a compressed one, is continued") func plainAfterPacked() async throws {
+        let plain = FileServer(content: Self.content)
+        let loader = ClosureLoader.loader { request, next in
+            do { return try await next(request) } catch { return try await next(request) }
+        }
+        try await withDownloads { number, request in
+            let reply = (number == 1 ? Self.server : plain).reply(to: request)
+            return number <= 2 ? reply.cut(after: 300) : reply
+        } configure: {
+            $0.insert(loader, at: .exchange)
+        } _: { rig in
+            _ = try await rig.start(coding: .unpacked, with: CounterRetryControl(maxRetryCount: 1)).value
+            #expect(rig.saved == Self.content && rig.ranges == [nil, nil, "bytes=300-\(Self.content.count - 1)"])
+        }
+    }
+
     @Test("a compressed file without a detectable end is rejected") func withoutLength() async throws {
         try await stopping(TestServer.start(try #require(Misbehavior.named("gzip-no-length")))) { server in
             try await withFolder { folder in
