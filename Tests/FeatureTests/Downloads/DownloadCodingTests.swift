@@ -61,6 +61,23 @@ import Testing
         }
     }
 
+    @Test(
+        "a partial file that is compressed is not continued as a plain one, even if the part does not repeat the coding",
+        .enabled(if: Engine.isCurl), arguments: [DownloadCoding.asStored, .refused, .unpacked])
+    func afterAStoredPart(coding: DownloadCoding) async throws {
+        try await withDownloads(of: Self.server, { $0.number == 1 ? $1.cut(after: 300) : $1.withoutRepetition() }) { rig in
+            #expect(await rig.start(coding: .asStored).nessError()?.kind == .truncated)
+            let promise = rig.start(coding: coding)
+            if coding == .refused {
+                #expect(await promise.nessError()?.kind == .malformedResponse)
+            } else {
+                let isStored = coding == .asStored, message = try await promise.value.message
+                #expect(rig.saved == (isStored ? Self.packed : Self.content))
+                #expect(message.headers["Content-Encoding"] == (isStored ? "gzip" : nil))
+            }
+        }
+    }
+
     @Test("a plain file is saved and continued as usual, even if decompression is requested")
     func plain() async throws {
         try await withDownloads(of: FileServer(content: Self.content), { $0.number == 1 ? $1.cut(after: 300) : $1 }) { rig in

@@ -218,6 +218,22 @@ import Testing
     }
 
     @Test(
+        "validators and the choice of the destination see the fields of the whole file, even if a part does not repeat them",
+        arguments: [1, 4])
+    func keptFields(segments: Int) async throws {
+        let server = FileServer(content: Self.content, headers: ["Content-Type": "application/pdf"])
+        try await withDownloads(of: server) {
+            let reply = $0.headers["If-Range"] == nil ? $1 : $1.withoutRepetition()
+            return $0.number == 1 && segments == 1 ? reply.cut(after: 1_000) : reply
+        } _: { rig in
+            let folder = rig.folder, builder = rig.ness.get("a").validate(contentTypes: ["application/pdf"])
+            _ = try await builder.set(retry: CounterRetryControl(maxRetryCount: 1)).downloadRequest(intoFolder: folder, segments: segments)
+            { folder.appending(path: $0.headers["Content-Type"] == "application/pdf" ? "7.pdf" : "7.bin") }.value
+            #expect(folder.entries == ["7.pdf"] && rig.server.requestCount == (segments == 1 ? 2 : 5))
+        }
+    }
+
+    @Test(
         "a name from the server is kept if a later range has none; an edited record cannot lead out of the folder",
         arguments: [false, true])
     func keptName(isForged: Bool) async throws {

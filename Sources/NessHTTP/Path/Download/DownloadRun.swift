@@ -57,9 +57,8 @@ final class DownloadRun: Sendable {
                 return response.value
             }
             try Task.checkCancellation()
-            let record = file.record
-            var whole = response.value.asWhole(total: record.count)
-            let destination = try destination(for: whole, called: record.fileName)
+            var whole = response.value.asWhole(by: file.record)
+            let destination = try destination(for: whole)
             do {
                 whole.file = try await file.finish(as: destination, replaces: target.replaces, expecting: target.expectation)
             } catch let error as IncompleteFile {
@@ -67,7 +66,7 @@ final class DownloadRun: Sendable {
             } catch let error as FileMismatch {
                 throw failure(error, whole)
             }
-            if let saved = whole.file, target.isConditional { await keepVersion(of: whole, validator: record.validator, beside: saved) }
+            if let saved = whole.file, target.isConditional { await keepVersion(of: whole, beside: saved) }
             return whole
         } catch let error as NessError where error.underlying is FileMismatch {
             // These bytes are of no use to a later attempt.
@@ -84,9 +83,9 @@ final class DownloadRun: Sendable {
     }
 
     /// Chooses the final URL of the file. The caller's closure may fail.
-    private func destination(for whole: HTTPResponse, called name: String?) throws -> URL {
+    private func destination(for whole: HTTPResponse) throws -> URL {
         do {
-            return try target.destination(for: whole, called: name)
+            return try target.destination(for: whole)
         } catch let error as FileError {
             throw error
         } catch {
@@ -108,10 +107,10 @@ final class DownloadRun: Sendable {
         return unchanged
     }
 
-    private func keepVersion(of whole: HTTPResponse, validator: String?, beside saved: URL) async {
+    private func keepVersion(of whole: HTTPResponse, beside saved: URL) async {
         // Without the version, the next download fetches the file again.
         try? await DispatchQueue(label: "ness.file-version").run { [source] in
-            if let version = FileVersion(of: whole, validator: validator, source: source, file: saved) {
+            if let version = FileVersion(of: whole, source: source, file: saved) {
                 try version.write(beside: saved)
             } else {
                 unlink(FileVersion.path(beside: saved))
@@ -227,12 +226,12 @@ final class DownloadRun: Sendable {
             answer.value.headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size == record.count
         else { throw RangeMismatch() }
         try file.updateRecord(of: generation) { $0.total = $0.count }
-        var whole = answer.value
-        whole.statusCode = 200
-        whole.body = Data()
-        for name in [HeaderName.contentRange, HeaderName.contentType] { whole.headers.remove(name) }
-        whole.headers[HeaderName.contentLength] = "\(record.count)"
-        return (whole, true)
+        // Like the head of an empty part, whose file the record describes.
+        var part = answer.value
+        part.statusCode = 206
+        part.body = Data()
+        part.headers.remove(PartialRecord.fieldNames)
+        return (part, true)
     }
 
     /// Sends one request for a span, or for the whole file.
