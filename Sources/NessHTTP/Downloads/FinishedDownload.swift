@@ -10,22 +10,21 @@ import NessLock
 final class FinishedDownload: Sendable {
     private struct Kept: Sendable {
         let response: HTTPResponse
-        let source: String
+        let identity: DownloadIdentity
         let file: FileIdentity
     }
 
     private let kept = Lock<Kept?>(nil)
 
     /// Keeps a response with its file.
-    /// - Parameter source: Identifies the requested resource, as `PartialRecord.source`.
-    func keep(_ response: HTTPResponse, of source: String) {
+    func keep(_ response: HTTPResponse, of identity: DownloadIdentity) {
         guard let path = response.file?.path, let file = FileIdentity(of: path) else { return }
-        kept.withLock { $0 = Kept(response: response, source: source, file: file) }
+        kept.withLock { $0 = Kept(response: response, identity: identity, file: file) }
     }
 
-    /// Returns the response, unless it is of another source, or its file has changed since.
-    func response(of source: String) -> HTTPResponse? {
-        guard let kept = kept.withLock({ $0 }), kept.source == source, let path = kept.response.file?.path,
+    /// Returns the response, unless it is of another request, or its file has changed since.
+    func response(of identity: DownloadIdentity) -> HTTPResponse? {
+        guard let kept = kept.withLock({ $0 }), kept.identity == identity, let path = kept.response.file?.path,
             FileIdentity(of: path) == kept.file
         else { return nil }
         return kept.response

@@ -52,6 +52,25 @@ import Testing
         }
     }
 
+    @Test("equal POSTs to one place are saved one after the other; another body, or another method, fails") func posts() async throws {
+        let gate = TestGate()
+        try await withDownloads { _, request in
+            await gate.wait()
+            return .data(request.body)
+        } _: { rig in
+            func post(_ body: String, _ method: HTTPMethod = .post) -> DownloadPromise {
+                rig.ness.httpRequest(method, withUrl: "a").set(body: Data(body.utf8)).downloadRequest(forSavedLocation: rig.file)
+            }
+            let first = post("1")
+            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
+            let second = post("1")
+            for other in [post("2"), post("1", .put)] { #expect(await other.nessError()?.kind == .fileSystem) }
+            gate.open()
+            _ = try await (first.value, second.value)
+            #expect(rig.saved == Data("1".utf8) && rig.server.requestCount == 2)
+        }
+    }
+
     @Test("a paused download reserves its place against another URL until it is over", arguments: [true, false])
     func otherURLWhilePaused(isDropped: Bool) async throws {
         try await withDownloads(of: Self.server, stallsFirst) { rig in

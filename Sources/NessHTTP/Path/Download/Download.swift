@@ -15,11 +15,12 @@ extension Pipeline {
         let isResumable = request.method == .get && request.body == nil && request.isIdempotent
         let hash = PartialRecord.source(of: request, identifiedBy: target.identifier)
         let source = isResumable ? hash : nil
+        let identity = DownloadIdentity(request, source: hash)
         let path = target.partialPath(hash)
         // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.options.epoch) {
-            try await PartialFileClaims.shared.withExclusiveAccess(path, fetching: source, for: carried) {
-                if let response = finished.response(of: hash) { return response }
+            try await PartialFileClaims.shared.withExclusiveAccess(path, fetching: identity, for: carried) {
+                if let response = finished.response(of: identity) { return response }
                 try target.check()
                 // Another method is sent for its effect.
                 if request.method == .get, let saved = await target.savedAsExpected() {
@@ -37,7 +38,7 @@ extension Pipeline {
                 let response = try await run.run()
                 if response.file != nil {
                     carried.removeFolder()
-                    finished.keep(response, of: hash)
+                    finished.keep(response, of: identity)
                 }
                 return response
             }
