@@ -137,6 +137,34 @@ import Testing
         }
     }
 
+    @Test("a redirect decision that ignores a drop or a pause does not keep the file from the next download", arguments: [true, false])
+    func deafDecision(isDropped: Bool) async throws {
+        let asked = TestGate(), go = TestGate(), asks = Tally()
+        try await withDownloads(of: Self.server, { $0.path == "/a" ? .status(302, headers: ["Location": "/b"]) : $1 }) { rig in
+            func start() -> DownloadPromise {
+                let decide: @Sendable (Redirection) async -> RedirectDecision = { _ in
+                    guard asks.enter() == 0 else { return .follow }
+                    asked.open()
+                    await Task.detached { await go.wait() }.value
+                    return .follow
+                }
+                return rig.ness.get("a").set(redirects: .decide(decide)).downloadRequest(forSavedLocation: rig.file)
+            }
+            let first = start()
+            await asked.wait()
+            if isDropped {
+                first.drop()
+                _ = try await start().value
+            } else {
+                first.pause()
+                first.resume()
+                _ = try await first.value
+            }
+            #expect(rig.saved == Self.content && !go.isOpen)
+            go.open()
+        }
+    }
+
     @Test("after a 401 in the middle is handled, the download continues where it was", arguments: [1, 3])
     func refresh(segments: Int) async throws {
         let authentication = refreshing()

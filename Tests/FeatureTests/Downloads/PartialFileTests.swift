@@ -217,7 +217,7 @@ import Testing
         #expect(try await next.value == 2)
     }
 
-    @Test("a download waits for an earlier request of its own callers, whatever that requested") func sameCallers() async throws {
+    @Test("a download waits for an earlier one of its own callers, even for one of another source") func sameCallers() async throws {
         let destinations = PartialFileClaims(), begun = TestGate(), gate = TestGate(), callers = Self.callers()
         let first = Task {
             try await destinations.withExclusiveAccess("p", fetching: Self.identity("s"), for: callers) {
