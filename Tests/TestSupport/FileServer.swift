@@ -23,6 +23,15 @@ package struct FileServer: Sendable {
 }
 
 extension Reply {
+    /// Returns a 206 without the fields that RFC 9110, 15.3.7, wants left out after an If-Range.
+    package func withoutRepetition() -> Reply {
+        guard case .full(206, var headers, let body) = content else { return self }
+        headers.remove(["Content-Type", "Content-Encoding", "Content-Disposition", "Last-Modified"])
+        // As a script, because the test server adds a Content-Type.
+        let fields = headers.map { "\($0.name): \($0.value)\r\n" }.joined()
+        return .script([.send("HTTP/1.1 206 Partial\r\nContent-Length: \(body.count)\r\n\(fields)\r\n"), .sendData(body)])
+    }
+
     /// Returns the reply in chunks, without a length. If `count` is given, the body is cut after that number of bytes.
     package func inChunks(cutAfter count: Int? = nil) -> Reply {
         guard case .full(let status, let headers, let body) = content else { return self }

@@ -10,7 +10,7 @@ final class DownloadSink: BodySink {
         case part(from: Int64, to: Int64?)
 
         /// The value of the `Range` field (RFC 9110, 14.2).
-        var range: String? {
+        fileprivate var range: String? {
             switch self {
             case .whole: nil
             case .part(let start, let end): "bytes=\(start)-" + (end.map { "\($0 - 1)" } ?? "")
@@ -42,16 +42,20 @@ final class DownloadSink: BodySink {
     private let codingRule: DownloadCoding
     /// The properties that the file must have. Its size is checked as soon as it is known.
     private let expectation: FileExpectation?
+    /// The field for the version of the saved file. `nil` to request the file unconditionally.
+    private let condition: (name: String, value: String)?
     /// Called when the server responds to a request for a part with the whole file.
     private let onIgnoredRange: @Sendable () -> Void
     private let state: Lock<State>
 
     init(
         _ file: PartialFile, generation: Int, span: Int, requested: RequestedBytes, spanCount: Int, coding: DownloadCoding = .refused,
-        expectation: FileExpectation? = nil, onIgnoredRange: @escaping @Sendable () -> Void = {}
+        expectation: FileExpectation? = nil, condition: (name: String, value: String)? = nil,
+        onIgnoredRange: @escaping @Sendable () -> Void = {}
     ) {
         codingRule = coding
         self.expectation = expectation
+        self.condition = condition
         self.onIgnoredRange = onIgnoredRange
         self.file = file
         self.span = span
@@ -70,6 +74,21 @@ final class DownloadSink: BodySink {
 
     var progress: (completed: Int64, total: Int64?)? { file.progress }
 
+    func adapted(_ request: HTTPRequest) throws -> HTTPRequest {
+        guard request.method != .head else {
+            throw NessError.invalidRequest(NessError.Context(request: request, reason: "a HEAD brings no file to save"))
+        }
+        var request = request
+        if codingRule != .asStored || !request.headers.contains(HeaderName.acceptEncoding) {
+            request.headers[HeaderName.acceptEncoding] = "identity"
+        }
+        if codingRule == .asStored { request[KeepsContentCoding.self] = true }
+        if let condition { request.headers[condition.name] = condition.value }
+        request.headers[HeaderName.range] = requested.range
+        request.headers[HeaderName.ifRange] = requested.range == nil ? nil : file.record.validator
+        return request
+    }
+
     func during(wait: () async throws -> Void) async rethrows { try await file.during(wait: wait) }
 
     func willSend() async throws { try await file.open() }
@@ -78,12 +97,16 @@ final class DownloadSink: BodySink {
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) async throws -> Bool {
         // A loader may send the request again.
-        state.withLock { ($0.head, $0.isTaken) = (nil, false) }
+        state.withLock { $0 = State(generation: $0.generation) }
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
-        try check(codingOf: response)
+        let (record, generation) = file.present
+        guard generation == state.withLock({ $0.generation }) else { throw CancellationError() }
+        let change = try response.statusCode == 206 ? recordChange(by: response, record) : nil
+        let whole = response.asWhole(by: record)
+        try check(codingOf: response, whole)
         // A validator rejects the file before the first byte is written.
-        for validator in validators { try response.asWhole().judge(by: validator) }
-        if response.statusCode == 206 { try beginPart(response) } else { try await beginWhole(response) }
+        for validator in validators { try whole.judge(by: validator) }
+        if let change { try file.updateRecord(of: generation, change) } else { try await beginWhole(response, record, generation) }
         if let total = file.progress.total { try check(size: total, response) }
         state.withLock { $0.head = response }
         return true
@@ -95,21 +118,27 @@ final class DownloadSink: BodySink {
         do {
             try expectation?.check(size: size)
         } catch {
-            state.withLock { $0.mismatched = response?.asWhole() }
+            state.withLock { $0.mismatched = response?.asWhole(by: file.record) }
             throw error
         }
     }
 
     /// Rejects a compressed file, unless the caller accepts it.
-    private func check(codingOf response: HTTPResponse) throws {
-        let headers = response.receivedHeaders
+    private func check(codingOf response: HTTPResponse, _ whole: HTTPResponse) throws {
+        let headers = whole.receivedHeaders
         let coding = headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
-        if coding == "identity" || codingRule == .asStored { return }
+        if coding == "identity" { return }
+        if codingRule == .asStored {
+            // A loader has sent another request, without the option. Such bytes must not be mixed with compressed ones.
+            guard response.headers[HeaderName.contentEncoding] == response.receivedHeaders[HeaderName.contentEncoding] else {
+                throw TransportError(.malformedResponse, "the file (\(coding)) was decompressed, although it was requested as it is stored")
+            }
+            return
+        }
         guard codingRule == .unpacked else {
             throw TransportError(.malformedResponse, "the server compressed the file (\(coding)), which was not requested")
         }
-        // Without a range in the request, `beginPart` rejects it.
-        if response.statusCode == 206, case .part = requested { throw RangeMismatch() }
+        if response.statusCode == 206 { throw RangeMismatch() }
         guard try headers.bodyFraming() != .connection else {
             throw TransportError(.malformedResponse, "the server compressed the file (\(coding)), and its end can't be detected")
         }
@@ -117,13 +146,13 @@ final class DownloadSink: BodySink {
     }
 
     /// Starts the whole file: it was requested, or the server does not support ranges, or the file has changed.
-    private func beginWhole(_ response: HTTPResponse) async throws {
+    private func beginWhole(_ response: HTTPResponse, _ record: PartialRecord, _ generation: Int) async throws {
         if case .part = requested { onIgnoredRange() }
-        var (record, generation) = file.present
-        guard generation == state.withLock({ $0.generation }) else { throw CancellationError() }
+        var generation = generation
         // Other exchanges still fetch other spans. All of them have to end first.
         if record.spans.count > 1 { throw RangeMismatch() }
-        if record.count > 0 {
+        // The only byte of a file may be uncounted: see `PartialFile.forgetLastByte()`.
+        if record.spans != PartialRecord(source: "").spans {
             generation = try await file.restart(after: generation)
             state.withLock { [generation] in $0.generation = generation }
         }
@@ -133,12 +162,14 @@ final class DownloadSink: BodySink {
         try file.updateRecord(of: generation) { record in
             record.validator = isUnpacked ? nil : PartialRecord.validator(of: response)
             record.total = total
-            record.fileName = response.suggestedFileName
+            record.takeFields(of: response)
             record.spans = [PartialRecord.Span(start: 0, end: total)]
         }
     }
 
-    private func beginPart(_ response: HTTPResponse) throws {
+    /// Checks that a part is the requested one, and that it continues the received bytes.
+    /// - Returns: The change of the record.
+    private func recordChange(by response: HTTPResponse, _ record: PartialRecord) throws -> @Sendable (inout PartialRecord) -> Void {
         guard case .part(let start, let end) = requested else {
             throw TransportError(.malformedResponse, "the server sent a part of the file, although the whole file was requested")
         }
@@ -149,12 +180,7 @@ final class DownloadSink: BodySink {
         else { throw RangeMismatch() }
         let length = bytes.upperBound - bytes.lowerBound + 1
         if let announced = response.contentLength, announced != length { throw RangeMismatch() }
-        let generation = state.withLock { state in
-            state.left = length
-            return state.generation
-        }
-        let (record, current) = file.present
-        guard generation == current else { throw CancellationError() }
+        state.withLock { $0.left = length }
         // A loader may have sent the request before, and a part of the bytes may have been written.
         guard record.spans.indices.contains(span), record.spans[span].next == start else { throw RangeMismatch() }
         if let validator = record.validator {
@@ -162,20 +188,20 @@ final class DownloadSink: BodySink {
             if PartialRecord.isOther(response, than: validator) { throw RangeMismatch() }
             if let total = record.total {
                 guard range.size ?? total == total else { throw RangeMismatch() }
-                return
+                return { _ in }
             }
             guard let size = range.size, record.spans.count == 1 else { throw RangeMismatch() }
-            return try file.updateRecord(of: generation) { record in
+            return { record in
                 record.total = size
                 record.spans[0].end = size
             }
         }
         // The first part announces the length of the file. A file that cannot be resumed is fetched as a whole.
         guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw RangeMismatch() }
-        try file.updateRecord(of: generation) { [spanCount] record in
+        return { [spanCount] record in
             record.validator = validator
             record.total = size
-            record.fileName = response.suggestedFileName
+            record.takeFields(of: response)
             record.spans = PartialRecord.spans(of: size, cutInto: spanCount)
         }
     }
@@ -201,14 +227,15 @@ final class DownloadSink: BodySink {
 
 extension HTTPResponse {
     /// This head as that of the whole file, even if the server sent a part.
-    func asWhole(total: Int64? = nil) -> HTTPResponse {
+    /// - Parameter record: The record of the file. A part need not repeat its fields.
+    func asWhole(by record: PartialRecord) -> HTTPResponse {
         guard statusCode == 206 else { return self }
         var whole = self
         whole.statusCode = 200
-        let size = total ?? headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size
+        let size = record.total ?? headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size
         whole.headers.remove(HeaderName.contentRange)
-        whole.headers.remove(HeaderName.contentLength)
-        if let size { whole.headers[HeaderName.contentLength] = "\(size)" }
+        whole.headers[HeaderName.contentLength] = size.map { "\($0)" }
+        for name in PartialRecord.fieldNames where !headers.contains(name) { whole.headers[name] = record.fields[name] }
         return whole
     }
 
@@ -216,6 +243,4 @@ extension HTTPResponse {
     fileprivate var contentLength: Int64? {
         if case .length(let length)? = try? headers.bodyFraming() { length } else { nil }
     }
-
-    fileprivate var suggestedFileName: String? { headers[HeaderName.contentDisposition].flatMap(ContentDisposition.fileName) }
 }

@@ -147,11 +147,9 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     }
 
     /// Chooses the final URL of the file.
-    /// - Parameters:
-    ///   - response: The response.
-    ///   - name: The file name in the record. It was on a disk, and is no more trusted than the server's.
+    /// - Parameter response: The response. A field from the record was on a disk, and is no more trusted than the server's.
     /// - Throws: `FileError`, or the error of the caller's closure.
-    func destination(for response: HTTPResponse, called name: String?) throws -> URL {
+    func destination(for response: HTTPResponse) throws -> URL {
         if let choose {
             let chosen = try choose.url(response).standardizedFileURL
             try check(chosen)
@@ -161,8 +159,7 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         case .file(let file): return file
         case .folder(let folder):
             let suggested = response.headers[HeaderName.contentDisposition].flatMap(ContentDisposition.fileName)
-            let kept = suggested ?? name.flatMap(ContentDisposition.safe)
-            let chosen = kept ?? ContentDisposition.safe(response.url.lastPathComponent) ?? "download"
+            let chosen = suggested ?? ContentDisposition.safe(response.url.lastPathComponent) ?? "download"
             return folder.appendingPathComponent(chosen, isDirectory: false)
         }
     }

@@ -15,12 +15,9 @@ struct FileVersion: Codable, Sendable {
 
     /// Makes the version of an existing file.
     /// - Returns: `nil` if the response names no version, or if the file does not exist.
-    init?(of response: HTTPResponse, validator: String?, source: String, file: URL) {
-        // A 206 need not repeat the version that the record already has.
-        let tag = response.headers[HeaderName.entityTag] ?? validator.flatMap { PartialRecord.isTag($0) ? $0 : nil }
-        let date = response.headers[HeaderName.lastModified] ?? validator.flatMap { PartialRecord.isTag($0) ? nil : $0 }
-        entityTag = tag.flatMap { Self.isTag($0) ? $0 : nil }
-        lastModified = date.flatMap { HTTPDate.parse($0) == nil ? nil : $0 }
+    init?(of response: HTTPResponse, source: String, file: URL) {
+        entityTag = response.headers[HeaderName.entityTag].flatMap { Self.isTag($0) ? $0 : nil }
+        lastModified = response.headers[HeaderName.lastModified].flatMap { HTTPDate.parse($0) == nil ? nil : $0 }
         guard entityTag != nil || lastModified != nil, let identity = FileIdentity(of: file.path) else { return nil }
         self.identity = identity
         self.source = source

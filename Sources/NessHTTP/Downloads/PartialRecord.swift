@@ -26,13 +26,24 @@ struct PartialRecord: Codable, Sendable {
     var validator: String?
     /// The length of the file in bytes, if it is known.
     var total: Int64?
-    /// The file name of the first response. A 206 need not repeat it (RFC 9110, 15.3.7).
-    var fileName: String?
+    /// The fields of the first response that describe the file. A 206 need not repeat them (RFC 9110, 15.3.7).
+    private(set) var fields: [String: String] = [:]
     var spans: [Span]
 
     init(source: String) {
         self.source = source
         spans = [Span(start: 0, end: nil)]
+    }
+
+    static let fieldNames = [
+        HeaderName.contentDisposition, HeaderName.contentEncoding, HeaderName.contentLanguage, HeaderName.contentType,
+        HeaderName.entityTag, HeaderName.lastModified,
+    ]
+
+    /// Takes the fields that describe the file from its first response.
+    mutating func takeFields(of response: HTTPResponse) {
+        fields = [:]
+        for name in Self.fieldNames { fields[name] = response.headers[name] }
     }
 
     /// The number of received bytes.

@@ -143,7 +143,7 @@ extension PartialRecord {
     /// Returns true if two records differ in their counts at most.
     fileprivate func hasSameShape(as other: PartialRecord) -> Bool {
         version == other.version && source == other.source && validator == other.validator && total == other.total
-            && fileName == other.fileName && spans.elementsEqual(other.spans) { $0.start == $1.start && $0.end == $1.end }
+            && fields == other.fields && spans.elementsEqual(other.spans) { $0.start == $1.start && $0.end == $1.end }
     }
 
     /// This record with the counts of another record of the same file. The counts are 0 if the two have different spans or validators.

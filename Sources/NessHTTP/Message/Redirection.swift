@@ -71,6 +71,7 @@ extension HTTPResponse {
         else { return nil }
         var next = request
         next.url = target
+        next.body = next.body?.withUnresolvedFiles
         let becomesGet = statusCode == 303 ? request.method != .head : request.method == .post && statusCode <= 302
         if becomesGet {
             next.method = .get

@@ -61,11 +61,44 @@ import Testing
         }
     }
 
+    @Test(
+        "a partial file that is compressed is not continued as a plain one, even if the part does not repeat the coding",
+        .enabled(if: Engine.isCurl), arguments: [DownloadCoding.asStored, .refused, .unpacked])
+    func afterAStoredPart(coding: DownloadCoding) async throws {
+        try await withDownloads(of: Self.server, { $0.number == 1 ? $1.cut(after: 300) : $1.withoutRepetition() }) { rig in
+            #expect(await rig.start(coding: .asStored).nessError()?.kind == .truncated)
+            let promise = rig.start(coding: coding)
+            if coding == .refused {
+                #expect(await promise.nessError()?.kind == .malformedResponse)
+            } else {
+                let isStored = coding == .asStored, message = try await promise.value.message
+                #expect(rig.saved == (isStored ? Self.packed : Self.content))
+                #expect(message.headers["Content-Encoding"] == (isStored ? "gzip" : nil))
+            }
+        }
+    }
+
     @Test("a plain file is saved and continued as usual, even if decompression is requested")
     func plain() async throws {
         try await withDownloads(of: FileServer(content: Self.content), { $0.number == 1 ? $1.cut(after: 300) : $1 }) { rig in
             _ = try await rig.start(coding: .unpacked, with: CounterRetryControl(maxRetryCount: 1)).value
             #expect(rig.saved == Self.content && rig.ranges == [nil, "bytes=300-\(Self.content.count - 1)"])
+        }
+    }
+
+    @Test("a plain file that a loader gets in a second try, after a compressed one, is continued") func plainAfterPacked() async throws {
+        let plain = FileServer(content: Self.content)
+        let loader = ClosureLoader.loader { request, next in
+            do { return try await next(request) } catch { return try await next(request) }
+        }
+        try await withDownloads { number, request in
+            let reply = (number == 1 ? Self.server : plain).reply(to: request)
+            return number <= 2 ? reply.cut(after: 300) : reply
+        } configure: {
+            $0.insert(loader, at: .exchange)
+        } _: { rig in
+            _ = try await rig.start(coding: .unpacked, with: CounterRetryControl(maxRetryCount: 1)).value
+            #expect(rig.saved == Self.content && rig.ranges == [nil, nil, "bytes=300-\(Self.content.count - 1)"])
         }
     }
 
@@ -86,6 +119,42 @@ import Testing
         try await withDownloads(of: Self.server) { rig in
             #expect(await rig.start(coding: .asStored).nessError()?.kind == .invalidRequest)
             #expect(rig.server.requestCount == 0 && rig.folder.entries.isEmpty)
+        }
+    }
+
+    private static let decided = RedirectPolicy.decide { .send(HTTPRequest(url: $0.request.url)) }
+
+    /// Redirects `/a` to `/b`, which has the compressed file. The first reply from there ends early.
+    private static func redirecting(_ request: ReceivedRequest) -> Reply {
+        if request.path == "/a" { return .status(302, headers: ["Location": "/b"]) }
+        return request.number == 2 ? server.reply(to: request).cut(after: 300) : server.reply(to: request)
+    }
+
+    @Test("a request that a redirect decision makes asks for the bytes as the download does", .enabled(if: Engine.isCurl))
+    func decidedRequest() async throws {
+        try await withDownloads { _, request in
+            Self.redirecting(request)
+        } _: { rig in
+            _ = try await rig.ness.get("a").set(redirects: Self.decided).downloadRequest(
+                forSavedLocation: rig.file, coding: .asStored, with: CounterRetryControl(maxRetryCount: 1)
+            ).value
+            #expect(rig.saved == Self.packed && rig.ranges == [nil, nil, "bytes=300-510", "bytes=300-510"])
+            #expect(rig.server.requests.allSatisfy { $0.headers["accept-encoding"] == "identity" })
+        }
+    }
+
+    @Test("a file that a loader's request has decompressed is not saved as the compressed one", .enabled(if: Engine.isCurl))
+    func loadersRequest() async throws {
+        let loader = ClosureLoader.followUp { response in
+            response.statusCode == 302 ? .send(HTTPRequest(url: response.redirectURL ?? response.url)) : .accept
+        }
+        try await withDownloads { _, request in
+            request.path == "/a" ? .status(302, headers: ["Location": "/b"]) : Self.server.reply(to: request)
+        } configure: {
+            $0.insert(loader, at: .exchange)
+        } _: { rig in
+            #expect(await rig.start(coding: .asStored).nessError()?.kind == .malformedResponse)
+            #expect(rig.folder.entries.isEmpty)
         }
     }
 

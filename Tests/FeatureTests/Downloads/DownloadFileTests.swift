@@ -238,6 +238,18 @@ import Testing
         }
     }
 
+    @Test("a HEAD never replaces a file by nothing, even if a redirect decision sends it", arguments: [true, false])
+    func head(isDecided: Bool) async throws {
+        try await withDownloads(of: Self.server, { isDecided ? .status(302, headers: ["Location": "/\($0.number)"]) : $1 }) { rig in
+            try Data("old".utf8).write(to: rig.file)
+            let builder = isDecided ? rig.ness.get("a") : rig.ness.head("a")
+            let promise = builder.set(redirects: .decide { .send(HTTPRequest(.head, url: $0.request.url)) })
+                .downloadRequest(forSavedLocation: rig.file)
+            #expect(await promise.nessError()?.kind == .invalidRequest)
+            #expect(rig.saved == Data("old".utf8) && rig.server.requestCount == (isDecided ? 1 : 0))
+        }
+    }
+
     @Test("a file name of the greatest possible length works")
     func longName() async throws {
         try await withDownloads(of: Self.server, { $0.number == 1 ? $1.cut(after: 1_000) : $1 }) { rig in

@@ -218,17 +218,72 @@ import Testing
         }
     }
 
+    @Test(
+        "a loader that makes a response of every error does not end a paused download",
+        arguments: [LoaderPlace.attempt, .authenticated])
+    func answered(place: LoaderPlace) async throws {
+        let caught = TestGate()
+        let loader = ClosureLoader.loader { request, next in
+            do { return try await next(request) } catch {
+                caught.open()
+                return HTTPResponse(statusCode: 503, request: request)
+            }
+        }
+        try await withPaused(configure: { $0.insert(loader, at: place) }) { _, promise in
+            await caught.wait()
+            #expect(promise.resume() == .resumed)
+            _ = try await promise.value
+        }
+    }
+
+    @Test("a retry after a pause asks the server again, if the caller has rejected the response") func rejected() async throws {
+        let judged = Tally()
+        try await withDownloads(of: Self.server, stallsFirst) { rig in
+            // The head of each attempt, and the complete response of the second.
+            let builder = rig.ness.get("a").validate { _ in if judged.enter() == 2 { throw CocoaError(.coderInvalidValue) } }
+            let promise = builder.downloadRequest(forSavedLocation: rig.file, with: CounterRetryControl(maxRetryCount: 1))
+            await rig.wait(for: 100_000, of: promise)
+            promise.pause()
+            #expect(await rig.server.waitUntil { $0.busyConnections == 0 })
+            promise.resume()
+            _ = try await promise.value
+            #expect(rig.ranges == [nil, "bytes=100000-299999", nil] && rig.saved == Self.content)
+        }
+    }
+
     // MARK: several callers
+
+    /// The first reply continues once the gate is open; the others are another version.
+    private func inTwoVersions(_ gate: TestGate) -> @Sendable (Int, ReceivedRequest) async -> Reply {
+        { number, request in
+            if number > 1 { return FileServer(content: Data("new".utf8), tag: "\"v2\"").reply(to: request) }
+            let head = "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\n\(opaque)Content-Length: 300000\r\n\r\n"
+            return .script([
+                .send(head), .sendData(Self.content.prefix(100_000)), .wait(gate), .sendData(Self.content.dropFirst(100_000)), .close,
+            ])
+        }
+    }
+
+    @Test("one who paused never gets the response of another version than the file has") func replacedMeanwhile() async throws {
+        let gate = TestGate()
+        try await withDownloads(inTwoVersions(gate)) { rig in
+            let first = rig.start(), second = rig.start()
+            for promise in [first, second] { await rig.wait(for: 100_000, of: promise) }
+            second.pause()
+            gate.open()
+            _ = try await first.value
+            _ = try await rig.start().value
+            second.resume()
+            let result = try await second.value
+            #expect(result.message.headers["ETag"] == "\"v2\"")
+            #expect(rig.saved == Data("new".utf8) && rig.server.requestCount == 3)
+        }
+    }
 
     @Test("each of those who paused a shared download gets the file that the one who did not pause has completed meanwhile")
     func getsFile() async throws {
         let gate = TestGate()
-        try await withDownloads { _, _ in
-            let head = "HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 300000\r\n\r\n"
-            return .script([
-                .send(head), .sendData(Self.content.prefix(100_000)), .wait(gate), .sendData(Self.content.dropFirst(100_000)), .close,
-            ])
-        } _: { rig in
+        try await withDownloads(inTwoVersions(gate)) { rig in
             let promises = (0..<3).map { _ in rig.ness.httpRequest(withUrl: "a").downloadRequest(intoFolder: rig.folder) }
             for promise in promises { await rig.wait(for: 100_000, of: promise) }
             #expect(promises[0].status.text.hasPrefix("running 0.33"))

@@ -194,6 +194,20 @@ import Testing
         }
     }
 
+    @Test("a complete file of one byte that got no name gives way to an empty version") func emptied() async throws {
+        try await withDownloads { number, _ in
+            .data(Data(number == 1 ? "a".utf8 : "".utf8), headers: ["ETag": "\"v\(number)\""])
+        } _: { rig in
+            let file = rig.file
+            func download(_ choose: @escaping @Sendable () throws -> URL) -> DownloadPromise {
+                rig.ness.get("a").downloadRequest(intoFolder: rig.folder) { _ in try choose() }
+            }
+            #expect(await download { throw CocoaError(.fileNoSuchFile) }.nessError()?.kind == .fileSystem)
+            _ = try await download { file }.value
+            #expect(rig.saved == Data())
+        }
+    }
+
     @Test(
         "without a length a download in chunks continues to the end, for every response",
         arguments: ["rest", "less", "complete", "stale", "no length"])

@@ -52,6 +52,25 @@ import Testing
         }
     }
 
+    @Test("equal POSTs to one place are saved one after the other; another body, or another method, fails") func posts() async throws {
+        let gate = TestGate()
+        try await withDownloads { _, request in
+            await gate.wait()
+            return .data(request.body)
+        } _: { rig in
+            func post(_ body: String, _ method: HTTPMethod = .post) -> DownloadPromise {
+                rig.ness.httpRequest(method, withUrl: "a").set(body: Data(body.utf8)).downloadRequest(forSavedLocation: rig.file)
+            }
+            let first = post("1")
+            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
+            let second = post("1")
+            for other in [post("2"), post("1", .put)] { #expect(await other.nessError()?.kind == .fileSystem) }
+            gate.open()
+            _ = try await (first.value, second.value)
+            #expect(rig.saved == Data("1".utf8) && rig.server.requestCount == 2)
+        }
+    }
+
     @Test("a paused download reserves its place against another URL until it is over", arguments: [true, false])
     func otherURLWhilePaused(isDropped: Bool) async throws {
         try await withDownloads(of: Self.server, stallsFirst) { rig in
@@ -118,6 +137,34 @@ import Testing
         }
     }
 
+    @Test("a redirect decision that ignores a drop or a pause does not keep the file from the next download", arguments: [true, false])
+    func deafDecision(isDropped: Bool) async throws {
+        let asked = TestGate(), go = TestGate(), asks = Tally()
+        try await withDownloads(of: Self.server, { $0.path == "/a" ? .status(302, headers: ["Location": "/b"]) : $1 }) { rig in
+            func start() -> DownloadPromise {
+                let decide: @Sendable (Redirection) async -> RedirectDecision = { _ in
+                    guard asks.enter() == 0 else { return .follow }
+                    asked.open()
+                    await Task.detached { await go.wait() }.value
+                    return .follow
+                }
+                return rig.ness.get("a").set(redirects: .decide(decide)).downloadRequest(forSavedLocation: rig.file)
+            }
+            let first = start()
+            await asked.wait()
+            if isDropped {
+                first.drop()
+                _ = try await start().value
+            } else {
+                first.pause()
+                first.resume()
+                _ = try await first.value
+            }
+            #expect(rig.saved == Self.content && !go.isOpen)
+            go.open()
+        }
+    }
+
     @Test("after a 401 in the middle is handled, the download continues where it was", arguments: [1, 3])
     func refresh(segments: Int) async throws {
         let authentication = refreshing()
@@ -132,6 +179,25 @@ import Testing
             _ = try await rig.start(segments: segments, with: CounterRetryControl(maxRetryCount: 5)).value
             #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
             #expect(rig.server.requests.contains { $0.headers["authorization"] == "new" && $0.headers["range"] != nil })
+        }
+    }
+
+    @Test(
+        "a loader that sends a finished download again, or another request, gets what the server then sends",
+        arguments: [LoaderPlace.call, .attempt, .authenticated], ["/a", "/b"])
+    func again(place: LoaderPlace, path: String) async throws {
+        let loader = ClosureLoader.followUp { response in
+            guard response.headers["X-Old"] != nil, let next = URL(string: path, relativeTo: response.url) else { return .accept }
+            return path == "/a" ? .retry : .send(HTTPRequest(url: next.absoluteURL))
+        }
+        try await withDownloads { number, request in
+            number == 1 ? .data(Data("old".utf8), headers: ["X-Old": "1"]) : .data(Data(request.path.utf8))
+        } configure: {
+            $0.insert(loader, at: place)
+        } _: { rig in
+            let result = try await rig.start().value
+            #expect(result.message.headers["X-Old"] == nil)
+            #expect(rig.saved == Data(path.utf8) && rig.server.requests.map(\.path) == ["/a", path])
         }
     }
 
@@ -195,6 +261,22 @@ import Testing
                 #expect(try String(contentsOf: result.dataLocalURL, encoding: .utf8) == "/\(number)")
             }
             #expect(seen.count == 20 && rig.folder.entries.count == 20)
+        }
+    }
+
+    @Test(
+        "validators and the choice of the destination see the fields of the whole file, even if a part does not repeat them",
+        arguments: [1, 4])
+    func keptFields(segments: Int) async throws {
+        let server = FileServer(content: Self.content, headers: ["Content-Type": "application/pdf"])
+        try await withDownloads(of: server) {
+            let reply = $0.headers["If-Range"] == nil ? $1 : $1.withoutRepetition()
+            return $0.number == 1 && segments == 1 ? reply.cut(after: 1_000) : reply
+        } _: { rig in
+            let folder = rig.folder, builder = rig.ness.get("a").validate(contentTypes: ["application/pdf"])
+            _ = try await builder.set(retry: CounterRetryControl(maxRetryCount: 1)).downloadRequest(intoFolder: folder, segments: segments)
+            { folder.appending(path: $0.headers["Content-Type"] == "application/pdf" ? "7.pdf" : "7.bin") }.value
+            #expect(folder.entries == ["7.pdf"] && rig.server.requestCount == (segments == 1 ? 2 : 5))
         }
     }
 

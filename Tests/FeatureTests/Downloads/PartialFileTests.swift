@@ -148,7 +148,7 @@ import Testing
         for number in 0..<4 {
             tasks.append(
                 Task {
-                    try await destinations.withExclusiveAccess("p", fetching: "s", for: Self.callers()) {
+                    try await destinations.withExclusiveAccess("p", fetching: Self.identity("s"), for: Self.callers()) {
                         order.add(number)
                         await gates[number].wait()
                     }
@@ -172,7 +172,7 @@ import Testing
         let ended = Self.callers()
         ended.leave()
         let dropped = Task {
-            try await destinations.withExclusiveAccess("p", fetching: "s", for: ended) {
+            try await destinations.withExclusiveAccess("p", fetching: Self.identity("s"), for: ended) {
                 begun.enter()
                 await Task.detached { await gate.wait() }.value
             }
@@ -182,7 +182,7 @@ import Testing
         let others = ["t", "s", "t"].enumerated().map { index, source in
             Task {
                 await untilTrue { destinations.waitingCount("p") == index }
-                try await destinations.withExclusiveAccess("p", fetching: source, for: Self.callers()) {
+                try await destinations.withExclusiveAccess("p", fetching: Self.identity(source), for: Self.callers()) {
                     begun.enter()
                     await next.wait()
                 }
@@ -202,7 +202,7 @@ import Testing
     @Test("a download of another source waits for one whose callers have ended, even before that one notices") func ended() async throws {
         let destinations = PartialFileClaims(), begun = TestGate(), gate = TestGate(), callers = Self.callers()
         let first = Task {
-            try await destinations.withExclusiveAccess("p", fetching: "s", for: callers) {
+            try await destinations.withExclusiveAccess("p", fetching: Self.identity("s"), for: callers) {
                 begun.open()
                 await gate.wait()
             }
@@ -210,11 +210,31 @@ import Testing
         await begun.wait()
         // An immediate handler of the end may start the next download.
         callers.leave()
-        let next = Task { try await destinations.withExclusiveAccess("p", fetching: "t", for: Self.callers()) { 2 } }
+        let next = Task { try await destinations.withExclusiveAccess("p", fetching: Self.identity("t"), for: Self.callers()) { 2 } }
         await untilTrue { destinations.waitingCount("p") == 1 }
         gate.open()
         try await first.value
         #expect(try await next.value == 2)
+    }
+
+    @Test("a download waits for an earlier one of its own callers, even for one of another source") func sameCallers() async throws {
+        let destinations = PartialFileClaims(), begun = TestGate(), gate = TestGate(), callers = Self.callers()
+        let first = Task {
+            try await destinations.withExclusiveAccess("p", fetching: Self.identity("s"), for: callers) {
+                begun.open()
+                await gate.wait()
+            }
+        }
+        await begun.wait()
+        let next = Task { try await destinations.withExclusiveAccess("p", fetching: Self.identity("t"), for: callers) { 2 } }
+        await untilTrue { destinations.waitingCount("p") == 1 }
+        gate.open()
+        try await first.value
+        #expect(try await next.value == 2)
+    }
+
+    private static func identity(_ source: String) throws -> DownloadIdentity {
+        DownloadIdentity(HTTPRequest(url: try url("https://example.com/a")), source: source)
     }
 
     private static func callers() -> DownloadCarryOver {

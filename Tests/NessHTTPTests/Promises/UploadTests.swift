@@ -43,6 +43,20 @@ import Testing
         }
     }
 
+    @Test("a file that grows while a redirect is followed is sent whole", arguments: [307, 308]) func grown(status: Int) async throws {
+        try await withUpload(of: 1_000) { number, _ in
+            number == 1 ? .status(status, headers: ["Location": "/b"]) : .text("ok")
+        } _: { file, _, rig in
+            let builder = rig.ness.httpRequest(.put, withUrl: "a").set(
+                redirects: .decide { _ in
+                    try? patternedData(2_000).write(to: file)
+                    return .follow
+                })
+            _ = try await builder.uploadRequest(forFileLocation: file).value
+            #expect(rig.server.requests.map(\.body.count) == [1_000, 2_000])
+        }
+    }
+
     @Test("the file that a link leads to takes the place of another body; a type that the caller set wins")
     func otherBody() async throws {
         try await withUpload(of: 10) { file, content, rig in

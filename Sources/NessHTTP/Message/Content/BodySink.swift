@@ -7,6 +7,9 @@ package protocol BodySink: AnyObject, Sendable {
     /// A request is about to be sent whose body the sink may take.
     /// - Parameter redirects: The redirects of this attempt that led to the request, oldest first.
     func willTakeBody(after redirects: [HTTPResponse])
+    /// Returns a request with what the sink demands of its response. Each request of an attempt is passed to this method, even one that a
+    /// redirect decision made.
+    func adapted(_ request: HTTPRequest) throws -> HTTPRequest
     /// Runs the wait of the request in a queue.
     func during(wait: () async throws -> Void) async rethrows
     /// The request has left all queues, and is about to be sent.
@@ -36,6 +39,8 @@ package protocol BodySink: AnyObject, Sendable {
 extension BodySink {
     /// Does nothing: suits a sink that does not publish the head.
     package func willTakeBody(after redirects: [HTTPResponse]) {}
+    /// Changes nothing: suits a sink that takes any body.
+    package func adapted(_ request: HTTPRequest) throws -> HTTPRequest { request }
     /// Waits: suits a sink that holds no file.
     package func during(wait: () async throws -> Void) async rethrows { try await wait() }
     /// Does nothing: suits a sink that holds no file.

@@ -19,6 +19,9 @@ package struct FileSlice: Sendable {
     /// The number of bytes; `nil` for a slice up to the end of the file until the body was resolved.
     var knownLength: Int64? { length ?? restLength }
 
+    /// This slice, to be resolved again: the file may change before another request sends it.
+    var unresolved: FileSlice { FileSlice(file, offset: offset, length: length) }
+
     /// The text by which slices are compared. It does not change when the body is resolved.
     var identity: Data {
         let isWholeFile = offset == 0 && length == nil

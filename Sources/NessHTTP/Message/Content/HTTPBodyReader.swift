@@ -44,6 +44,13 @@ extension HTTPBody {
         }
     }
 
+    /// This body with files whose lengths are read again before it is sent.
+    var withUnresolvedFiles: HTTPBody {
+        var body = self
+        body.segments = segments.map { if case .file(let slice) = $0 { .file(slice.unresolved) } else { $0 } }
+        return body
+    }
+
     /// True if the body was resolved.
     var isResolved: Bool {
         guard finish == nil else { return false }

@@ -9,6 +9,7 @@ package enum HeaderName {
     package static let connection = "Connection"
     package static let contentDisposition = "Content-Disposition"
     package static let contentEncoding = "Content-Encoding"
+    package static let contentLanguage = "Content-Language"
     package static let contentLength = "Content-Length"
     package static let contentLocation = "Content-Location"
     package static let contentRange = "Content-Range"

@@ -21,7 +21,10 @@ extension Pipeline {
         while true {
             let outcome: Result<HTTPResponse, any Error>
             do {
-                outcome = .success(try await attempt(preparation.prepared(request, in: context), context, from: .loaders))
+                let response = try await attempt(preparation.prepared(request, in: context), context, from: .loaders)
+                // A loader may have made a response of the error with which a pause ended the flight.
+                if context.call.isInterrupted { throw Call.Paused() }
+                outcome = .success(response)
             } catch {
                 outcome = .failure(error)
             }

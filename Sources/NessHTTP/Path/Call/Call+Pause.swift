@@ -5,8 +5,8 @@ extension Call {
     /// True while the call is paused.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// True if the call was paused at some time.
-    var hasBeenPaused: Bool { if case .none = state.withLock({ $0.pauses }) { false } else { true } }
+    /// True if a pause has ended the call's part in its last flight, and the attempt has not waited for the resume yet.
+    var isInterrupted: Bool { options.kind == .download && state.withLock { $0.hasNewPause && $0.active?.interrupted != nil } }
 
     /// Pauses the call: it leaves its flight, and its attempt waits. The time of the pause does not count for the deadline.
     func pause() {

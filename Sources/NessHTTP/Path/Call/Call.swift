@@ -198,10 +198,16 @@ final class Call: Sendable {
 
     /// Notes that the flight has ended, or that the call has left it.
     /// - Throws: `CancellationError` if the call has ended.
-    func leaveFlight() throws { try state.withLock { try $0.leaveFlight() } }
+    func leaveFlight(_ flight: Flight, after outcome: Result<HTTPResponse, any Error>) throws {
+        let isInterrupted = if case .failure(is Paused) = outcome { true } else { false }
+        try state.withLock { try $0.leaveFlight(interrupted: isInterrupted ? flight.finished : nil) }
+    }
 
     /// The state that outlives the attempts of a download; `nil` before the first flight.
     var carryOver: DownloadCarryOver? { state.withLock { $0.active?.carryOver } }
+
+    /// The outcome of the download that a pause has interrupted; `nil` after any other end of a flight.
+    var interrupted: FinishedDownload? { state.withLock { $0.active?.interrupted } }
 
     /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) { _ = state.withLock { $0.setPartial(source) } }

@@ -25,6 +25,8 @@ struct CallState: Sendable {
         fileprivate var registration: (registry: RunningRequests, id: Int)?
         /// The state that outlives the attempts of a download; `nil` before the first flight, and for any other kind.
         fileprivate(set) var carryOver: DownloadCarryOver?
+        /// The outcome of the download that a pause has interrupted, which may follow; `nil` once a later flight has ended otherwise.
+        fileprivate(set) var interrupted: FinishedDownload?
         /// The source of the current exchange's partial response.
         fileprivate(set) var partial: (any PartialResponse)?
 
@@ -65,18 +67,11 @@ struct CallState: Sendable {
     /// Set exactly in the phase of this name. Not its payload, because Swift changes only that of an optional in place: of another
     /// enumeration it copies all references out and in, at each event.
     private(set) var active: Active? = Active()
-    private(set) var pauses = Pauses.none
+    /// True if the call's task has not noticed the last pause.
+    private(set) var hasNewPause = false
     var counts = CallCounts()
     /// The facts that the attempts have found out.
     var facts = AttemptFacts()
-
-    /// The pauses so far.
-    enum Pauses: Sendable {
-        case none
-        /// The call's task has not noticed the last one.
-        case new
-        case noticed
-    }
 
     var hasEnded: Bool { active == nil }
 
@@ -198,21 +193,28 @@ struct CallState: Sendable {
     /// - Returns: The state of the download that the call took part in before, to be left outside the lock.
     /// - Throws: `CancellationError` after the end, `Call.Paused` during a pause. The caller then has to leave the flight.
     mutating func enter(_ member: Flight.Member) throws -> DownloadCarryOver? {
-        if isPaused { throw Call.Paused() }
+        if isPaused {
+            _ = change { $0.interrupted = $0.interrupted ?? member.flight.finished }
+            throw Call.Paused()
+        }
         let earlier: DownloadCarryOver?? = change { active in
             defer { (active.wait, active.carryOver) = (.flight(member), member.flight.carryOver) }
             return active.carryOver
         }
         guard let earlier else { throw CancellationError() }
         // An attempt that starts after a pause is not repeated because of it.
-        if case .new = pauses { pauses = .noticed }
+        hasNewPause = false
         return earlier
     }
 
     /// The flight has ended, or the call has left it.
+    /// - Parameter interrupted: The outcome of the flight, which may follow, if a pause has ended the call's part; `nil` otherwise.
     /// - Throws: `CancellationError` after the end.
-    mutating func leaveFlight() throws {
-        let isActive: Void? = change { if case .flight = $0.wait { $0.wait = .none } }
+    mutating func leaveFlight(interrupted: FinishedDownload? = nil) throws {
+        let isActive: Void? = change { active in
+            active.interrupted = interrupted
+            if case .flight = active.wait { active.wait = .none }
+        }
         if isActive == nil { throw CancellationError() }
     }
 
@@ -287,7 +289,7 @@ struct CallState: Sendable {
             defer { active.wait = .pause(waiter, left: deadline.map { $0.end - now }) }
             return Pause(wait: active.wait, deadlineTimer: deadline?.timer)
         }
-        if pause != nil { pauses = .new }
+        if pause != nil { hasNewPause = true }
         return pause
     }
 
@@ -304,17 +306,15 @@ struct CallState: Sendable {
     /// The call's task asks whether it was paused.
     /// - Returns: True if it was since the last time, and the wait for the resume.
     mutating func noticePause() -> (isNew: Bool, waiter: Waiter?) {
-        let isNew = if case .new = pauses { true } else { false }
-        if isNew { pauses = .noticed }
-        if case .pause(let waiter, _) = active?.wait { return (isNew, waiter) }
-        return (isNew, nil)
+        defer { hasNewPause = false }
+        if case .pause(let waiter, _) = active?.wait { return (hasNewPause, waiter) }
+        return (hasNewPause, nil)
     }
 
     /// The wait before the next attempt starts.
     /// - Returns: False if a pause has ended it.
     mutating func startDelay(_ sleep: Task<Void, any Error>) -> Bool {
-        if isPaused { return false }
-        if case .new = pauses { return false }
+        if isPaused || hasNewPause { return false }
         return change { $0.wait = .delay(sleep) } != nil
     }
 

@@ -7,7 +7,7 @@ extension Pipeline {
     @inline(never)
     func download(_ request: HTTPRequest, _ flight: Flight) async throws -> HTTPResponse {
         let context = flight.context
-        guard let target = context.options.download, let carried = flight.carryOver else {
+        guard let target = context.options.download, let carried = flight.carryOver, let finished = flight.finished else {
             return try await redirects(request, flight, context.options.sink)
         }
         try check(request, target, in: context)
@@ -15,14 +15,12 @@ extension Pipeline {
         let isResumable = request.method == .get && request.body == nil && request.isIdempotent
         let hash = PartialRecord.source(of: request, identifiedBy: target.identifier)
         let source = isResumable ? hash : nil
+        let identity = DownloadIdentity(request, source: hash)
         let path = target.partialPath(hash)
         // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.options.epoch) {
-            try await PartialFileClaims.shared.withExclusiveAccess(path, fetching: source, for: carried) {
-                // Only for the first attempt: a retry follows a rejected response.
-                if let finished = carried.take(for: context.call.request.id), context.attempt == 1 || context.call.hasBeenPaused {
-                    return finished
-                }
+            try await PartialFileClaims.shared.withExclusiveAccess(path, fetching: identity, for: carried) {
+                if let response = finished.response(of: identity) { return response }
                 try target.check()
                 // Another method is sent for its effect.
                 if request.method == .get, let saved = await target.savedAsExpected() {
@@ -38,7 +36,10 @@ extension Pipeline {
                     try await redirects($0, flight, $1)
                 }
                 let response = try await run.run()
-                if response.file != nil { carried.keep(response) }
+                if response.file != nil {
+                    carried.removeFolder()
+                    finished.keep(response, of: identity)
+                }
                 return response
             }
         }

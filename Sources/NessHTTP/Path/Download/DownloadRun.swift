@@ -21,9 +21,6 @@ final class DownloadRun: Sendable {
         _ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, _ version: FileVersion?, _ source: String,
         isResumable: Bool, in context: CallContext, _ send: @escaping @Sendable (HTTPRequest, any BodySink) async throws -> HTTPResponse
     ) {
-        var request = request
-        if !request.headers.contains(HeaderName.acceptEncoding) { request.headers[HeaderName.acceptEncoding] = "identity" }
-        if target.coding == .asStored { request[KeepsContentCoding.self] = true }
         self.version = Lock(version)
         self.source = source
         self.context = context
@@ -60,9 +57,8 @@ final class DownloadRun: Sendable {
                 return response.value
             }
             try Task.checkCancellation()
-            let record = file.record
-            var whole = response.value.asWhole(total: record.count)
-            let destination = try destination(for: whole, called: record.fileName)
+            var whole = response.value.asWhole(by: file.record)
+            let destination = try destination(for: whole)
             do {
                 whole.file = try await file.finish(as: destination, replaces: target.replaces, expecting: target.expectation)
             } catch let error as IncompleteFile {
@@ -70,7 +66,7 @@ final class DownloadRun: Sendable {
             } catch let error as FileMismatch {
                 throw failure(error, whole)
             }
-            if let saved = whole.file, target.isConditional { await keepVersion(of: whole, validator: record.validator, beside: saved) }
+            if let saved = whole.file, target.isConditional { await keepVersion(of: whole, beside: saved) }
             return whole
         } catch let error as NessError where error.underlying is FileMismatch {
             // These bytes are of no use to a later attempt.
@@ -87,9 +83,9 @@ final class DownloadRun: Sendable {
     }
 
     /// Chooses the final URL of the file. The caller's closure may fail.
-    private func destination(for whole: HTTPResponse, called name: String?) throws -> URL {
+    private func destination(for whole: HTTPResponse) throws -> URL {
         do {
-            return try target.destination(for: whole, called: name)
+            return try target.destination(for: whole)
         } catch let error as FileError {
             throw error
         } catch {
@@ -111,10 +107,10 @@ final class DownloadRun: Sendable {
         return unchanged
     }
 
-    private func keepVersion(of whole: HTTPResponse, validator: String?, beside saved: URL) async {
+    private func keepVersion(of whole: HTTPResponse, beside saved: URL) async {
         // Without the version, the next download fetches the file again.
         try? await DispatchQueue(label: "ness.file-version").run { [source] in
-            if let version = FileVersion(of: whole, validator: validator, source: source, file: saved) {
+            if let version = FileVersion(of: whole, source: source, file: saved) {
                 try version.write(beside: saved)
             } else {
                 unlink(FileVersion.path(beside: saved))
@@ -230,29 +226,23 @@ final class DownloadRun: Sendable {
             answer.value.headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size == record.count
         else { throw RangeMismatch() }
         try file.updateRecord(of: generation) { $0.total = $0.count }
-        var whole = answer.value
-        whole.statusCode = 200
-        whole.body = Data()
-        for name in [HeaderName.contentRange, HeaderName.contentType] { whole.headers.remove(name) }
-        whole.headers[HeaderName.contentLength] = "\(record.count)"
-        return (whole, true)
+        // Like the head of an empty part, whose file the record describes.
+        var part = answer.value
+        part.statusCode = 206
+        part.body = Data()
+        part.headers.remove(PartialRecord.fieldNames)
+        return (part, true)
     }
 
     /// Sends one request for a span, or for the whole file.
     private func send(span index: Int, requesting requested: DownloadSink.RequestedBytes) async throws -> Answer {
-        let (record, generation) = file.present
         let sink = DownloadSink(
-            file, generation: generation, span: index, requested: requested, spanCount: segments, coding: target.coding,
-            expectation: target.expectation, onIgnoredRange: { [self] in mayKnowRanges.withLock { $0 = false } })
-        var request = request
-        if let condition = version.withLock({ $0?.condition }) { request.headers[condition.name] = condition.value }
-        if let range = requested.range {
-            request.headers[HeaderName.range] = range
-            if let validator = record.validator { request.headers[HeaderName.ifRange] = validator }
-        }
+            file, generation: file.present.generation, span: index, requested: requested, spanCount: segments, coding: target.coding,
+            expectation: target.expectation, condition: version.withLock { $0?.condition },
+            onIgnoredRange: { [self] in mayKnowRanges.withLock { $0 = false } })
         let response: HTTPResponse
         do {
-            response = try await file.during { [request] in try await send(request, sink) }
+            response = try await file.during { try await send(request, sink) }
         } catch let error as NessError {
             // The exchange was ended for a reason after which the download can continue.
             switch error.underlying {

@@ -2,20 +2,19 @@ import NessLock
 
 /// The partial files that the downloads of this process use.
 ///
-/// Two downloads never share a file. A download waits for another one of the same source, or for one that was just dropped. Otherwise it
-/// fails. A download that is paused, or that waits for a retry, keeps its file. Downloads that wait for one file get it first in, first
+/// Two downloads never share a file. A download waits for another one of an equal request or of the same callers, or for one that was just
+/// dropped. Otherwise it fails. A download that is paused, or that waits for a retry, keeps its file. Downloads that wait for one file get it first in, first
 /// out.
 final class PartialFileClaims: Sendable {
     /// A download's claim to a file.
     private final class Claim: Sendable {
-        /// Identifies the requested resource. `nil` if it equals no other.
-        let source: String?
+        let identity: DownloadIdentity
         /// Identifies the callers who share the download.
         let callers: DownloadCarryOver
         private let cancelled = Lock(false)
 
-        init(_ source: String?, _ callers: DownloadCarryOver) {
-            self.source = source
+        init(_ identity: DownloadIdentity, _ callers: DownloadCarryOver) {
+            self.identity = identity
             self.callers = callers
         }
 
@@ -23,7 +22,8 @@ final class PartialFileClaims: Sendable {
         var isEnding: Bool { !callers.hasCallers || cancelled.withLock { $0 } }
         func end() { cancelled.withLock { $0 = true } }
 
-        func hasSameSource(as source: String?) -> Bool { source != nil && source == self.source }
+        /// True if the claims may wait for each other.
+        func isSame(as other: Claim) -> Bool { identity == other.identity || callers === other.callers }
     }
 
     private struct Waiting: Sendable {
@@ -37,19 +37,19 @@ final class PartialFileClaims: Sendable {
         let number: Int
         var claim: Claim
         var waiting = WaiterQueue<Waiting>()
-        /// True if a download of another source may wait, because the present download was dropped.
+        /// True if a download of another request may wait, because the present download was dropped.
         var isMixed = false
     }
 
     /// The last download that used a file. The reference is weak: the last of its callers releases it.
     private struct Owner: Sendable {
-        let source: String?
+        let identity: DownloadIdentity
         weak var callers: DownloadCarryOver?
 
         /// A Boolean value that indicates whether a download must leave the file to this one, which is paused or waits for an attempt.
         func excludes(_ claim: Claim) -> Bool {
             guard let callers, callers !== claim.callers, callers.hasCallers else { return false }
-            return !claim.hasSameSource(as: source)
+            return identity != claim.identity
         }
     }
 
@@ -66,7 +66,7 @@ final class PartialFileClaims: Sendable {
                 kept = kept.filter { $0.value.callers?.hasCallers == true }
                 keptLimit = max(64, 2 * kept.count)
             }
-            kept[path] = Owner(source: claim.source, callers: claim.callers)
+            kept[path] = Owner(identity: claim.identity, callers: claim.callers)
         }
     }
 
@@ -81,13 +81,14 @@ final class PartialFileClaims: Sendable {
     /// Runs an operation on a file while no other download uses the file.
     /// - Parameters:
     ///   - path: The path of the file.
-    ///   - source: Identifies the requested resource. Downloads of the same source wait for each other; `nil` equals no other.
+    ///   - identity: Identifies the request. Equal downloads wait for each other.
     ///   - callers: Identifies the callers who share the download.
     /// - Throws: `FileError` if another download uses the file; `CancellationError`; the operation's error.
     func withExclusiveAccess<Value: Sendable>(
-        _ path: String, fetching source: String?, for callers: DownloadCarryOver, _ operation: @Sendable () async throws -> Value
+        _ path: String, fetching identity: DownloadIdentity, for callers: DownloadCarryOver,
+        _ operation: @Sendable () async throws -> Value
     ) async throws -> Value {
-        let claim = Claim(source, callers)
+        let claim = Claim(identity, callers)
         // The handler covers everything: a download that starts after a drop must immediately see that this one is ending.
         return try await withTaskCancellationHandler {
             try await take(path, claim)?.wait()
@@ -111,7 +112,7 @@ final class PartialFileClaims: Sendable {
                 return nil
             }
             // Equal downloads share a flight. A download that starts while the other one is being canceled starts its own flight.
-            let isSame = claim.hasSameSource(as: holder.source)
+            let isSame = claim.isSame(as: holder)
             guard isSame || holder.isEnding else { throw Self.busyFailure }
             if !isSame { state.busy[path]?.isMixed = true }
             return state.busy[path]?.waiting.join { id in
@@ -151,7 +152,7 @@ final class PartialFileClaims: Sendable {
                 state.keep(path, next.claim)
                 if state.busy[path]?.isMixed == true, !next.claim.isEnding {
                     state.busy[path]?.isMixed = false
-                    let others = state.busy[path]?.waiting.takeAll { !$0.claim.hasSameSource(as: next.claim.source) }
+                    let others = state.busy[path]?.waiting.takeAll { !$0.claim.isSame(as: next.claim) }
                     refused += (others ?? []).map { ($0, Self.busyFailure) }
                 }
                 return (next, refused)

@@ -12,7 +12,7 @@ extension Pipeline {
     func exchange(
         _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int
     ) async throws -> HTTPResponse {
-        let request = try checked(request, for: flight)
+        let request = try checked(request, sink, for: flight)
         let exchange = makeExchange(request, flight, sink, bytesBefore)
         defer { exchange.finish() }
         try flight.add(exchange)
@@ -82,8 +82,8 @@ extension Pipeline {
     // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise
     // have room for their variables.
     @inline(never)
-    private func checked(_ request: HTTPRequest, for flight: Flight) throws -> HTTPRequest {
-        let request = try OutgoingCheck.checked(request.withOneCookieField)
+    private func checked(_ request: HTTPRequest, _ sink: (any BodySink)?, for flight: Flight) throws -> HTTPRequest {
+        let request = try OutgoingCheck.checked((sink?.adapted(request) ?? request).withOneCookieField)
         // Before the queues, so that no request waits for a host with an open breaker.
         try breaker?.check(request.origin) { flight.context.error(.circuitOpen, $0) }
         return request

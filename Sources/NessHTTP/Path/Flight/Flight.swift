@@ -76,6 +76,8 @@ final class Flight: Sendable {
     private let downloadEvents: DownloadEvents?
     /// The state that outlives the attempts of a download; `nil` for any other kind.
     let carryOver: DownloadCarryOver?
+    /// The outcome of a download for callers who pause before they get it; `nil` for any other kind.
+    let finished: FinishedDownload?
     private let state = Lock(FlightState())
 
     /// Makes a flight without members.
@@ -91,6 +93,7 @@ final class Flight: Sendable {
         let isDownload = context.options.download != nil
         downloadEvents = isDownload ? DownloadEvents() : nil
         carryOver = isDownload ? context.call.carryOver ?? DownloadCarryOver() : nil
+        finished = isDownload ? context.call.interrupted ?? FinishedDownload() : nil
     }
 
     // MARK: the start and the end

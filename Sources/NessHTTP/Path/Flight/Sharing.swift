@@ -17,7 +17,7 @@ extension Pipeline {
             context.call.setPartialResponse(nil)
             if !context.isLoaderMade {
                 if !request.method.isSafe, member.flight.mayHaveActed { context.call.noteAction(inAttempt: context.attempt) }
-                try context.call.leaveFlight()
+                try context.call.leaveFlight(member.flight, after: outcome)
             }
             if let response = try Self.judge(outcome, of: member.flight, for: request, in: context) { return response }
         }
