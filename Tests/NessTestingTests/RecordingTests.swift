@@ -115,6 +115,21 @@ import Testing
         #expect(text.contains("user=me") && text.contains(#"\"name\":\"a\""#))
     }
 
+    @Test("no secret of a Content-Type gets into the file: no parameter, and nothing that the server repeats")
+    func secretTypes() async throws {
+        let mock = MockTransport()
+        mock.on(.post, "/x") { _ in .text("x", headers: ["Content-Type": "text/hunter2; echo=hunter2"]) }
+        let (archive, _) = try await roundTrip(mock) {
+            $0.defaultHeaders = ["Authorization": "Bearer hunter2", "Content-Type": "text/plain; token=swordfish"]
+        } _: { ness in
+            [try await ness.post("x").set(stringBody: "x").response().text]
+        }
+        let text = String(decoding: try archive.encoded(), as: UTF8.self)
+        #expect(!text.contains("hunter2") && !text.contains("swordfish"))
+        #expect(archive.entries[0].request.body?.mimeType == "text/plain")
+        #expect(archive.entries[0].response.body.mimeType == "text/<redacted>")
+    }
+
     @Test("a compressed body is not recorded, because secrets in it can't be found; one that was unpacked is", arguments: [true, false])
     func compressed(isPacked: Bool) async throws {
         let secret = Data(#"{"access_token":"hunter2","name":"a"}"#.utf8)
