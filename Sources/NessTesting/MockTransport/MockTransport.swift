@@ -252,7 +252,8 @@ public final class MockTransport: ControlledTransport {
     }
 }
 
-/// An error in the use of a `MockTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and Ness never retries after it.
+/// An error in the use of a `MockTransport` or a `ReplayTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and Ness
+/// never retries after it.
 public enum MockTransportError: Error, FinalError, Hashable, Sendable, CustomStringConvertible, LocalizedError {
     /// A route is invalid, for the given reason. Every request fails with this error until the route is removed.
     case invalidRoute(String)
