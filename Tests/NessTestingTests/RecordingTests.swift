@@ -175,6 +175,15 @@ import Testing
         #expect(first != nil && first?.kind == again?.kind)
     }
 
+    @Test("an exchange that an error of the receiver ended is not recorded, because the transport did not fail")
+    func refused() async throws {
+        let mock = MockTransport(onUnmatched: .reply(.text("x")))
+        let recorder = RecordingTransport(wrapping: mock)
+        let request = HTTPRequest(url: try #require(URL(string: "https://mock.test/x")))
+        await #expect(throws: TransportError.self) { try await recorder.send(request) { _ in throw TransportError.connectionLost } }
+        #expect(mock.requests.count == 1 && recorder.archive.entries.isEmpty)
+    }
+
     @Test("canceled exchanges are not recorded; times are by the clock, and the order is that of the starts")
     func order() async throws {
         let clock = ManualClock(advancesAutomatically: true)

@@ -29,6 +29,8 @@ public final class RecordingTransport: ControlledTransport {
         var headers = HTTPHeaders()
         var body = Data()
         var headAt: Duration?
+        /// True if `receive` threw. Its error may be a `TransportError`, like that of a failed exchange.
+        var isRefused = false
 
         /// Returns true if the body is as the server compressed it: secrets in it can't be found. The field stays where it was unpacked.
         func isCompressed(for request: HTTPRequest) -> Bool {
@@ -100,9 +102,14 @@ public final class RecordingTransport: ControlledTransport {
                     seen.withLock { seen in (seen.status, seen.headers, seen.headAt) = (status, headers, headAt) }
                 case .body(let data): seen.withLock { $0.body += data }
                 }
-                try await receive(event)
+                do {
+                    try await receive(event)
+                } catch {
+                    seen.withLock { $0.isRefused = true }
+                    throw error
+                }
             }
-        } catch let error as TransportError {
+        } catch let error as TransportError where !seen.withLock({ $0.isRefused }) {
             let failure = HTTPArchive.Response(status: 0, error: "\(error.kind)")
             keep(number, request, failure, date, start: start, headAt: nil)
             throw error
