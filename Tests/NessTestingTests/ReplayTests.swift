@@ -38,4 +38,12 @@ import Testing
         }
         #expect(try await ness.get("x").response().body.isEmpty)
     }
+
+    @Test("a response to HEAD is replayed with its recorded length, or without one")
+    func head() async throws {
+        for (fields, length) in [("", nil), (#"{"name": "Content-Length", "value": "9"}"#, "9")] {
+            let response = try await replaying(#"{"status": 200, "headers": [\#(fields)]}"#, to: "HEAD").head("x").response()
+            #expect(response.headers["Content-Length"] == length)
+        }
+    }
 }

@@ -42,8 +42,10 @@ struct MockExchange: Sendable {
         guard (200...999).contains(status) else {
             throw MockTransportError.invalidReply("\(status) is not the status of a final response")
         }
-        try await report(.head(statusCode: status, headers: ReplyEncoder.framed(headers, status: status, length: length)))
-        if request.method == .head || ReplyEncoder.forbidsBody(status) { return }
+        let isHead = request.method == .head
+        let framed = ReplyEncoder.framed(headers, status: status, isHead: isHead, length: length)
+        try await report(.head(statusCode: status, headers: framed))
+        if isHead || ReplyEncoder.forbidsBody(status) { return }
         for piece in pieces where !piece.isEmpty { try await report(.body(piece)) }
     }
 
