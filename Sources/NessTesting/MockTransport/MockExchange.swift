@@ -55,22 +55,13 @@ struct MockExchange: Sendable {
     }
 }
 
-extension HTTPBodyReader {
-    /// Returns the remaining bytes, up to the first that cannot be read.
-    fileprivate func readAll() -> Data {
-        var whole = Data()
-        while let piece = try? read(upTo: 1 << 16), !piece.isEmpty { whole += piece }
-        return whole
-    }
-}
-
 extension ReceivedRequest {
     /// A request as a server would have received it, apart from the fields that belong to a connection, such as `Host`.
     /// - Parameters:
     ///   - request: The request.
+    ///   - body: The bytes of its body.
     ///   - number: The number of the request, counted from 1.
-    init(mocked request: HTTPRequest, number: Int) {
-        let body = request.body?.data ?? request.body?.makeReader().readAll() ?? Data()
+    init(mocked request: HTTPRequest, body: Data, number: Int) {
         let parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
         let path = parts?.percentEncodedPath ?? ""
         let query = parts?.percentEncodedQuery.map { "?\($0)" } ?? ""
