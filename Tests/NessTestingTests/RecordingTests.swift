@@ -145,6 +145,24 @@ import Testing
         #expect(content.text?.contains("hunter2") != true)
     }
 
+    @Test("bytes that a transport unpacked are recorded; so are those without a coding of a request that keeps it, but no coded ones")
+    func unpacked() async throws {
+        let transport = FakeTransport { request, receive in
+            let coding = request.url.query().map { ["Content-Encoding": $0] as HTTPHeaders } ?? [:]
+            try await receive(.head(statusCode: 200, headers: coding))
+            try await receive(.body(Data([0xFF, 0xFE])))
+        }
+        let recorder = RecordingTransport(wrapping: transport)
+        for query in ["", "?gzip", "?own"] {
+            for keepsCoding in [false, true] {
+                var request = HTTPRequest(url: try #require(URL(string: "https://mock.test/\(query)")))
+                request[KeepsContentCoding.self] = keepsCoding
+                try await recorder.send(request) { _ in }
+            }
+        }
+        #expect(recorder.archive.entries.map { $0.response.body.data?.count } == [2, 2, 2, nil, nil, nil])
+    }
+
     @Test("a request that was not recorded fails and is not retried; so does one beyond the last response, if configured")
     func unmatched() async throws {
         let entry = HTTPArchive.Entry(
