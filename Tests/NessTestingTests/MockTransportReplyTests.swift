@@ -76,6 +76,18 @@ import Testing
         #expect(mock.requests[1].headers == ["x": "own"] && mock.requests[1].body == body)
     }
 
+    @Test("a file that became shorter than announced fails like over a network, and is not recorded as a shorter body")
+    func cutFile() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "ness-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("hello".utf8).write(to: file)
+        let body = try await HTTPBody(file: file).resolved(), mock = mock(.status(200))
+        #expect(try await mock.events(.post, body: body).sent == [5])
+        try Data("hell".utf8).write(to: file)
+        let error = await #expect(throws: TransportError.self) { try await mock.events(.post, body: body) }
+        #expect(error?.kind == .invalidRequest && mock.received.map(\.bodyText) == ["hello"])
+    }
+
     @Test("a failure ends the exchange with that error", arguments: [TransportError.connectionLost, .timedOut, .offline, .tls, .truncated])
     func failure(error: TransportError) async throws {
         let thrown = await #expect(throws: TransportError.self) { _ = try await mock(.failure(error)).events() }

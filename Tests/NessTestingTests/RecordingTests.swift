@@ -115,6 +115,21 @@ import Testing
         #expect(text.contains("user=me") && text.contains(#"\"name\":\"a\""#))
     }
 
+    @Test("no secret of a Content-Type gets into the file: no parameter, and nothing that the server repeats")
+    func secretTypes() async throws {
+        let mock = MockTransport()
+        mock.on(.post, "/x") { _ in .text("x", headers: ["Content-Type": "text/hunter2; echo=hunter2"]) }
+        let (archive, _) = try await roundTrip(mock) {
+            $0.defaultHeaders = ["Authorization": "Bearer hunter2", "Content-Type": "text/plain; token=swordfish"]
+        } _: { ness in
+            [try await ness.post("x").set(stringBody: "x").response().text]
+        }
+        let text = String(decoding: try archive.encoded(), as: UTF8.self)
+        #expect(!text.contains("hunter2") && !text.contains("swordfish"))
+        #expect(archive.entries[0].request.body?.mimeType == "text/plain")
+        #expect(archive.entries[0].response.body.mimeType == "text/<redacted>")
+    }
+
     @Test("a compressed body is not recorded, because secrets in it can't be found; one that was unpacked is", arguments: [true, false])
     func compressed(isPacked: Bool) async throws {
         let secret = Data(#"{"access_token":"hunter2","name":"a"}"#.utf8)
@@ -128,6 +143,24 @@ import Testing
         let content = try #require(recorder.archive.entries.first?.response.body)
         #expect((content.text == nil) == isPacked)
         #expect(content.text?.contains("hunter2") != true)
+    }
+
+    @Test("bytes that a transport unpacked are recorded; so are those without a coding of a request that keeps it, but no coded ones")
+    func unpacked() async throws {
+        let transport = FakeTransport { request, receive in
+            let coding = request.url.query().map { ["Content-Encoding": $0] as HTTPHeaders } ?? [:]
+            try await receive(.head(statusCode: 200, headers: coding))
+            try await receive(.body(Data([0xFF, 0xFE])))
+        }
+        let recorder = RecordingTransport(wrapping: transport)
+        for query in ["", "?gzip", "?own"] {
+            for keepsCoding in [false, true] {
+                var request = HTTPRequest(url: try #require(URL(string: "https://mock.test/\(query)")))
+                request[KeepsContentCoding.self] = keepsCoding
+                try await recorder.send(request) { _ in }
+            }
+        }
+        #expect(recorder.archive.entries.map { $0.response.body.data?.count } == [2, 2, 2, nil, nil, nil])
     }
 
     @Test("a request that was not recorded fails and is not retried; so does one beyond the last response, if configured")
@@ -158,6 +191,15 @@ import Testing
         let replay = ReplayTransport(try HTTPArchive(data: recorder.archive.encoded()))
         let again = await #expect(throws: NessError.self) { _ = try await mocked(replay).get("x").dataRequest().value }
         #expect(first != nil && first?.kind == again?.kind)
+    }
+
+    @Test("an exchange that an error of the receiver ended is not recorded, because the transport did not fail")
+    func refused() async throws {
+        let mock = MockTransport(onUnmatched: .reply(.text("x")))
+        let recorder = RecordingTransport(wrapping: mock)
+        let request = HTTPRequest(url: try #require(URL(string: "https://mock.test/x")))
+        await #expect(throws: TransportError.self) { try await recorder.send(request) { _ in throw TransportError.connectionLost } }
+        #expect(mock.requests.count == 1 && recorder.archive.entries.isEmpty)
     }
 
     @Test("canceled exchanges are not recorded; times are by the clock, and the order is that of the starts")

@@ -30,6 +30,19 @@ import Testing
         #expect(request.url?.absoluteString == "http://x/a%20b?x=1%202&y=a+b&z")
     }
 
+    @Test("a received request that is printed or dumped shows no secret: none of the query, and none that the path repeats")
+    func printed() async throws {
+        let mock = MockTransport(onUnmatched: .reply(.status(200)))
+        let ness = mocked(mock) { $0.secretNames = ["pin", "X-Key"] }
+        try await ness.get("me/swordfish?token=hunter2&pin=1234&q=1").set(headers: ["X-Key": "swordfish"]).response()
+        let request = try #require(mock.received.first)
+        #expect("\(request)" == "GET https://mock.test/me/<redacted>?token=<redacted>&pin=<redacted>&q=1")
+        for secret in ["swordfish", "hunter2", "1234"] { expectHidden(secret, in: request) }
+        expectHidden("hunter2", in: request.queryItems)
+        let served = try #require(try await receive("GET /x?token=hunter2 HTTP/1.1\r\nHost: h\r\n\r\n").request)
+        #expect("\(served)" == "GET http://h/x?token=<redacted>")
+    }
+
     @Test("a target in absolute form is understood") func absoluteTargets() async throws {
         let request = try #require(try await receive("GET http://h:1/p?q HTTP/1.1\r\nHost: h:1\r\n\r\n").request)
         #expect(request.path == "/p" && request.query == "q")

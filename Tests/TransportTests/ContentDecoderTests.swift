@@ -67,6 +67,18 @@ import Testing
         #expect(try decode(hello + skipped + hello, "zstd", pieces: pieces) == Data("hellohello".utf8))
     }
 
+    @Test("a coding inside another one is decoded, even if the outer one yields nothing for a long time", arguments: samples.map(\.coding))
+    func nested(coding: String) throws {
+        let hello = try #require(Self.samples.first { $0.coding == coding }).hello
+        /// A block of DEFLATE that is stored uncompressed (RFC 1951, 3.2.4).
+        func stored(_ bytes: Data, isLast: Bool = false) -> Data {
+            Data([isLast ? 1 : 0, UInt8(bytes.count), 0, ~UInt8(bytes.count), 0xFF]) + bytes
+        }
+        let idle = Data((0..<20).flatMap { _ in stored(Data()) })
+        let body = idle + stored(hello.prefix(7)) + idle + stored(hello.dropFirst(7), isLast: true)
+        #expect(try decode(body, coding, "deflate", pieces: 1) == Self.hello)
+    }
+
     @Test("a body of Zstandard may not require a window of more than 8 MiB (RFC 9659)")
     func window() throws {
         func body(window: UInt8) -> Data { Data([0x28, 0xB5, 0x2F, 0xFD, 0x00, window, 0x03, 0x00, 0x10, 0x00]) }

@@ -1,11 +1,11 @@
 /// The codings of a response's content (RFC 9110, 8.4).
-enum ContentCoding {
+package enum ContentCoding {
     /// Returns true if a transport removes the codings of a content, so that the fields about the encoded content no longer apply.
     ///
     /// A request that asks for a coding which no transport knows gets the content as it is, to decode it itself.
     /// - Parameter failsIfUnknown: True if a transport fails where it knows no coding of a content, and the request asked for none. URLSession
     ///   on Apple platforms delivers such a content as it is.
-    static func isRemoved(
+    package static func isRemoved(
         from statusCode: Int, _ headers: HTTPHeaders, of request: HTTPRequest, failsIfUnknown: Bool = URLSessionSystem.current == .linux
     ) -> Bool {
         let codings = codings(in: headers)
@@ -15,7 +15,7 @@ enum ContentCoding {
     }
 
     /// Returns the codings in lower case, in the order in which they were applied.
-    static func codings(in headers: HTTPHeaders) -> [String] {
+    package static func codings(in headers: HTTPHeaders) -> [String] {
         guard headers.contains(HeaderName.contentEncoding) else { return [] }
         return headers.members(of: HeaderName.contentEncoding).map(\.asciiLowercased).filter { !$0.isEmpty && $0 != "identity" }
     }

@@ -42,8 +42,10 @@ struct MockExchange: Sendable {
         guard (200...999).contains(status) else {
             throw MockTransportError.invalidReply("\(status) is not the status of a final response")
         }
-        try await report(.head(statusCode: status, headers: ReplyEncoder.framed(headers, status: status, length: length)))
-        if request.method == .head || ReplyEncoder.forbidsBody(status) { return }
+        let isHead = request.method == .head
+        let framed = ReplyEncoder.framed(headers, status: status, isHead: isHead, length: length)
+        try await report(.head(statusCode: status, headers: framed))
+        if isHead || ReplyEncoder.forbidsBody(status) { return }
         for piece in pieces where !piece.isEmpty { try await report(.body(piece)) }
     }
 
@@ -53,22 +55,13 @@ struct MockExchange: Sendable {
     }
 }
 
-extension HTTPBodyReader {
-    /// Returns the remaining bytes, up to the first that cannot be read.
-    fileprivate func readAll() -> Data {
-        var whole = Data()
-        while let piece = try? read(upTo: 1 << 16), !piece.isEmpty { whole += piece }
-        return whole
-    }
-}
-
 extension ReceivedRequest {
     /// A request as a server would have received it, apart from the fields that belong to a connection, such as `Host`.
     /// - Parameters:
     ///   - request: The request.
+    ///   - body: The bytes of its body.
     ///   - number: The number of the request, counted from 1.
-    init(mocked request: HTTPRequest, number: Int) {
-        let body = request.body?.data ?? request.body?.makeReader().readAll() ?? Data()
+    init(mocked request: HTTPRequest, body: Data, number: Int) {
         let parts = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
         let path = parts?.percentEncodedPath ?? ""
         let query = parts?.percentEncodedQuery.map { "?\($0)" } ?? ""

@@ -183,12 +183,12 @@ public final class MockTransport: ControlledTransport {
     /// Serves a request.
     ///
     /// The mock reports the events one after another: the bytes sent, the head, the body. A request that was canceled before the call is
-    /// not recorded. A body from a sequence is read first, and recorded as bytes.
+    /// not recorded, nor is one whose body can't be read to its end. A body from a sequence is recorded as bytes.
     /// - Parameters:
     ///   - request: The request.
     ///   - receive: Takes the events, in order.
-    /// - Throws: The reply's `TransportError`, `UnmatchedRequest`, `MockTransportError`, the error of the handler or of `receive`, or
-    ///   `CancellationError`.
+    /// - Throws: The reply's `TransportError` or that of the request's body, `UnmatchedRequest`, `MockTransportError`, the error of the
+    ///   handler or of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try await send(request, under: nil, receive: receive)
     }
@@ -200,9 +200,9 @@ public final class MockTransport: ControlledTransport {
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
         try Task.checkCancellation()
-        let request = try await Self.collected(request)
+        let (request, body) = try await Self.collected(request)
         let exchange = MockExchange(request: request, clock: clock, receive: receive)
-        let taken = Result { try take(request, below: control?.baseURL) }
+        let taken = Result { try take(request, body, below: control?.baseURL) }
         changed.notify()
         switch try taken.get() {
         case (let received, .handler(let handler)): try await exchange.run { try await handler(received) }
@@ -216,23 +216,26 @@ public final class MockTransport: ControlledTransport {
         if case .forward(let transport) = policy { await transport.shutdown() }
     }
 
-    /// Reads a body from a sequence, as a server would. Such a body may not be readable a second time.
-    static func collected(_ request: HTTPRequest) async throws -> HTTPRequest {
-        guard let body = request.body, body.isStreamed else { return request }
+    /// Reads the body of a request, as a server would. The returned request has these bytes in the place of a sequence, which may not be
+    /// readable a second time.
+    /// - Throws: The error of a transport that can't send the body, such as a file that became shorter.
+    static func collected(_ request: HTTPRequest) async throws -> (request: HTTPRequest, body: Data) {
+        guard let body = request.body else { return (request, Data()) }
+        if let bytes = body.data { return (request, bytes) }
         let reader = body.makeReader()
         var bytes = Data()
         while case let piece = try await reader.next(upTo: 1 << 16), !piece.isEmpty { bytes += piece }
         var collected = request
-        collected.body = HTTPBody(bytes, headers: body.headers)
-        return collected
+        if body.isStreamed { collected.body = HTTPBody(bytes, headers: body.headers) }
+        return (collected, bytes)
     }
 
     /// Records a request and finds its route. Both happen under one lock, so replies are given in the order of `requests`.
-    private func take(_ request: HTTPRequest, below baseURL: URL?) throws -> (ReceivedRequest, RouteTable.Chosen) {
+    private func take(_ request: HTTPRequest, _ body: Data, below baseURL: URL?) throws -> (ReceivedRequest, RouteTable.Chosen) {
         let target = RouteTarget(request, below: baseURL)
         return try state.withLock { state in
             state.count += 1
-            var received = ReceivedRequest(mocked: request, number: state.count)
+            var received = ReceivedRequest(mocked: request, body: body, number: state.count)
             defer {
                 state.requests.append(request)
                 state.received.append(received)
@@ -252,7 +255,8 @@ public final class MockTransport: ControlledTransport {
     }
 }
 
-/// An error in the use of a `MockTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and Ness never retries after it.
+/// An error in the use of a `MockTransport` or a `ReplayTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and Ness
+/// never retries after it.
 public enum MockTransportError: Error, FinalError, Hashable, Sendable, CustomStringConvertible, LocalizedError {
     /// A route is invalid, for the given reason. Every request fails with this error until the route is removed.
     case invalidRoute(String)

@@ -42,8 +42,8 @@ private struct RequestMock: ControlledTransport {
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
         try Task.checkCancellation()
-        let request = try await MockTransport.collected(request)
-        let received = ReceivedRequest(mocked: request, number: control?.attempt ?? 1)
+        let (request, body) = try await MockTransport.collected(request)
+        let received = ReceivedRequest(mocked: request, body: body, number: control?.attempt ?? 1)
         try await MockExchange(request: request, clock: clock, receive: receive).run { try await reply(received) }
     }
 }

@@ -134,7 +134,9 @@ extension HTTPArchive.Response: Codable {
         error = try? container.decodeIfPresent(String.self, forKey: .error)
         let content = try container.decodeIfPresent(Content.self, forKey: .content)
         let isBase64 = content?.encoding?.lowercased() == "base64"
-        body = HTTPArchive.Content(mimeType: content?.mimeType ?? "", text: content?.text, isBase64: isBase64)
+        // An empty body needs no text. Any other size without text means that the body was not recorded.
+        let text = content?.text ?? (content?.size ?? 0 == 0 ? "" : nil)
+        body = HTTPArchive.Content(mimeType: content?.mimeType ?? "", text: text, isBase64: isBase64)
     }
 
     /// Writes a response.
@@ -145,7 +147,7 @@ extension HTTPArchive.Response: Codable {
         try container.encode("HTTP/1.1", forKey: .httpVersion)
         try container.encode(headers.cookies(named: "set-cookie"), forKey: .cookies)
         try container.encode(headers, forKey: .headers)
-        let size = body.data?.count ?? 0
+        let size = body.data?.count ?? -1
         let encoding = body.isBase64 ? "base64" : nil
         try container.encode(Content(size: size, mimeType: body.mimeType, text: body.text, encoding: encoding), forKey: .content)
         try container.encode(headers.first { $0.name.equalsIgnoringCase("location") }?.value ?? "", forKey: .redirectURL)

@@ -2,7 +2,8 @@ import Foundation
 
 /// Recorded exchanges, in a file format that browsers and proxies also read and write: HAR 1.2.
 ///
-/// The reader ignores the members of foreign files that are not needed to replay a response. A missing member counts as empty.
+/// The reader ignores the members of foreign files that are not needed to replay a response. A missing member counts as empty, but the
+/// body of a response with a size and no text was not recorded.
 public struct HTTPArchive: Sendable, Equatable {
     /// The exchanges, in the order in which they started.
     public var entries: [Entry]

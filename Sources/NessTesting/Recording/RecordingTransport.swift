@@ -29,12 +29,16 @@ public final class RecordingTransport: ControlledTransport {
         var headers = HTTPHeaders()
         var body = Data()
         var headAt: Duration?
+        /// True if `receive` threw. Its error may be a `TransportError`, like that of a failed exchange.
+        var isRefused = false
 
-        /// Returns true if the body is as the server compressed it: secrets in it can't be found. The field stays where it was unpacked.
-        func isCompressed(for request: HTTPRequest) -> Bool {
-            if request[KeepsContentCoding.self] { return true }
-            let coding = headers["content-encoding"]?.lowercased() ?? "identity"
-            return coding != "identity" && String(data: body, encoding: .utf8) == nil
+        /// Returns true if the body is as the server compressed it, so that secrets in it can't be found. The field stays where the body
+        /// was unpacked.
+        func isCompressed(for request: HTTPRequest, over transport: any Transport) -> Bool {
+            if body.isEmpty || ContentCoding.codings(in: headers).isEmpty { return false }
+            if !ContentCoding.isRemoved(from: status, headers, of: request, failsIfUnknown: false) { return true }
+            // A mock unpacks nothing, but its replies may be what another transport has unpacked.
+            return transport is MockTransport && String(data: body, encoding: .utf8) == nil
         }
     }
 
@@ -100,9 +104,14 @@ public final class RecordingTransport: ControlledTransport {
                     seen.withLock { seen in (seen.status, seen.headers, seen.headAt) = (status, headers, headAt) }
                 case .body(let data): seen.withLock { $0.body += data }
                 }
-                try await receive(event)
+                do {
+                    try await receive(event)
+                } catch {
+                    seen.withLock { $0.isRefused = true }
+                    throw error
+                }
             }
-        } catch let error as TransportError {
+        } catch let error as TransportError where !seen.withLock({ $0.isRefused }) {
             let failure = HTTPArchive.Response(status: 0, error: "\(error.kind)")
             keep(number, request, failure, date, start: start, headAt: nil)
             throw error
@@ -112,7 +121,7 @@ public final class RecordingTransport: ControlledTransport {
         let whole = seen.withLock { $0 }
         let redactor = request.redactor
         let body = redactor.recorded(
-            whole.isCompressed(for: request) ? nil : whole.body, contentType: whole.headers["content-type"])
+            whole.isCompressed(for: request, over: wrapped) ? nil : whole.body, contentType: whole.headers["content-type"])
         let response = HTTPArchive.Response(status: whole.status, headers: redactor.recorded(whole.headers), body: body)
         keep(number, request, response, date, start: start, headAt: whole.headAt)
     }

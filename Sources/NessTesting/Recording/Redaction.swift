@@ -17,9 +17,10 @@ extension Redactor {
         }
     }
 
-    /// Returns a body without secrets. The text is `nil` for a body that is not in memory, and for one that is not shown.
+    /// Returns a body without secrets. Its media type has no parameters, since one may be a secret. The text is `nil` for a body that is
+    /// not in memory, and for one that is not shown.
     func recorded(_ body: Data?, contentType: String?) -> HTTPArchive.Content {
-        let type = contentType ?? ""
+        let type = redacted(text: HeaderFieldValue.withoutParameters(contentType ?? ""))
         guard let body, !Self.hasParts(body, contentType) else { return HTTPArchive.Content(mimeType: type) }
         let excerpt = excerpt(of: body, contentType: contentType, limit: body.count)
         var content = HTTPArchive.Content(mimeType: type)

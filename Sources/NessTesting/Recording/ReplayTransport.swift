@@ -8,7 +8,8 @@ import NessLock
 /// exchange serves one request, in the order of the archive. When all matching exchanges are used, the last one is replayed again.
 ///
 /// Secrets do not count in the comparison: both sides are compared as the recorder writes them. JSON is compared by its values. A request
-/// without a matching exchange fails with `UnmatchedRequest`, and never reaches a network.
+/// without a matching exchange fails with `UnmatchedRequest`, and never reaches a network. One whose response lost its body in the
+/// recording fails with `MockTransportError.invalidReply`.
 public final class ReplayTransport: Transport {
     private let archive: HTTPArchive
     private let repeatsLast: Bool
@@ -46,10 +47,10 @@ public final class ReplayTransport: Transport {
     public var tlsCapabilities: TLSCapabilities { .all }
 
     /// Replays the response to a request.
-    /// - Throws: `UnmatchedRequest`, the recorded `TransportError`, the error of `receive`, or `CancellationError`.
+    /// - Throws: `UnmatchedRequest`, `MockTransportError`, the recorded `TransportError`, the error of `receive`, or `CancellationError`.
     public func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         try Task.checkCancellation()
-        let reply = try choose(request).reply(to: request.method)
+        let reply = try choose(request).reply(to: request)
         try await MockExchange(request: request, clock: clock, receive: receive).run { reply }
     }
 
@@ -95,7 +96,8 @@ extension Redactor {
 
 extension HTTPArchive.Response {
     /// Returns the reply that repeats this response.
-    fileprivate func reply(to method: HTTPMethod) -> Reply {
+    /// - Throws: `MockTransportError.invalidReply` if its body was not recorded.
+    fileprivate func reply(to request: HTTPRequest) throws -> Reply {
         guard status != 0 else {
             let kind = TransportError.Kind.allCases.first { "\($0)" == error } ?? .connectionLost
             return .failure(TransportError(kind, "no response was recorded\(error.map { ": \($0.oneLine)" } ?? "")"))
@@ -104,7 +106,11 @@ extension HTTPArchive.Response {
         for pair in self.headers where !pair.name.hasPrefix(":") { fields.add(pair.value, for: pair.name) }
         // These fields describe the encoded body. The archive stores the decoded body.
         for name in ["Content-Encoding", "Transfer-Encoding"] { fields.remove(name) }
-        if method != .head { fields.remove("Content-Length") }
-        return Reply(content: .full(status: status, headers: fields, body: body.data ?? Data()))
+        let isHead = request.method == .head
+        if !isHead { fields.remove("Content-Length") }
+        guard let content = isHead || ReplyEncoder.forbidsBody(status) ? Data() : body.data else {
+            throw MockTransportError.invalidReply("the body of the response to \(request) was not recorded")
+        }
+        return Reply(content: .full(status: status, headers: fields, body: content))
     }
 }

@@ -86,3 +86,17 @@ public struct ReceivedRequest: Sendable {
         }
     }
 }
+
+extension ReceivedRequest: RedactedValue {
+    /// The method and the URL, without secrets.
+    public var description: String {
+        var sent = HTTPRequest(method, url: url ?? URL(filePath: "/"), headers: headers, body: HTTPBody(body))
+        sent.secrets = headers.secrets
+        return "\(method.rawValue.oneLine) \(sent.redactor.redacted(urlText: url?.absoluteString ?? target))"
+    }
+}
+
+extension ReceivedRequest.Item: RedactedValue {
+    /// The encoded pair, without its value if the name suggests a secret.
+    public var description: String { URLQuery.Item(name: name, value: value).description }
+}

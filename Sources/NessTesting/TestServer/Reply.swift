@@ -155,11 +155,11 @@ public struct Reply: Sendable {
     public static func failure(_ error: TransportError) -> Reply { Reply(content: .failure(error)) }
 
     /// Returns the same reply with a delay. Several delays add up.
-    /// - Parameter duration: The delay before the reply starts: on the mock's clock, or on a `TestServer` in real time. A negative duration
-    ///   counts as zero.
+    /// - Parameter duration: The delay before the reply starts: on the mock's clock, or on a `TestServer` in real time. It is limited
+    ///   to about thirty years, and a negative duration counts as zero.
     public func delayed(by duration: Duration) -> Reply {
         var reply = self
-        reply.delay += max(.zero, duration)
+        reply.delay += duration.clampedForSleep
         return reply
     }
 

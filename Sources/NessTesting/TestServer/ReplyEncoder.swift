@@ -12,7 +12,7 @@ struct ReplyEncoder {
 
     /// Returns the bytes to send, in order. Each element takes a separate send.
     func encode(status: Int, headers: HTTPHeaders, body: Data) -> [Data] {
-        var message = head(status, Self.framed(headers, status: status, length: body.count))
+        var message = head(status, Self.framed(headers, status: status, isHead: isHead, length: body.count))
         if isHead || Self.forbidsBody(status) || body.isEmpty { return [message] }
         // A small reply takes one send. A large body is sent apart, which saves a copy.
         guard body.count <= 64 << 10 else { return [message, body] }
@@ -24,7 +24,7 @@ struct ReplyEncoder {
     func encode(status: Int, headers: HTTPHeaders, pieces: [Data], trailers: HTTPHeaders) -> [Data] {
         let pieces = pieces.filter { !$0.isEmpty }
         guard !isHTTP10 else { return encode(status: status, headers: headers, body: Data(pieces.joined())) }
-        let message = head(status, Self.framed(headers, status: status, length: nil))
+        let message = head(status, Self.framed(headers, status: status, isHead: isHead, length: nil))
         if isHead || Self.forbidsBody(status) { return [message] }
         let end = "0\r\n" + trailers.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n"
         var sends = pieces.map { Data("\(String($0.count, radix: 16))\r\n".utf8) + $0 + Data("\r\n".utf8) }
@@ -49,10 +49,11 @@ struct ReplyEncoder {
         return Data(text.utf8)
     }
 
-    /// Adds the header field that frames the body, unless there is one.
+    /// Adds the header field that frames the body, unless there is one. A reply to HEAD without a body says nothing about the length that
+    /// a GET would get (RFC 9110, 9.3.2), and needs no field.
     /// - Parameter length: The body's length; `nil` for a body in chunks.
-    static func framed(_ headers: HTTPHeaders, status: Int, length: Int?) -> HTTPHeaders {
-        guard !forbidsBody(status), !headers.contains("Transfer-Encoding") else { return headers }
+    static func framed(_ headers: HTTPHeaders, status: Int, isHead: Bool, length: Int?) -> HTTPHeaders {
+        guard !forbidsBody(status), !headers.contains("Transfer-Encoding"), !isHead || length != 0 else { return headers }
         var headers = headers
         if let length {
             if !headers.contains("Content-Length") { headers.add(String(length), for: "Content-Length") }

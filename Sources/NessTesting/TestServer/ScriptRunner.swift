@@ -21,7 +21,7 @@ struct ScriptRunner {
         case .respond(let reply): _ = try connection.respond(reply)
         case .wait(let gate): try connection.wait(for: gate)
         case .signal(let gate): gate.open()
-        case .delay(let duration): _ = try connection.wait(for: nil, until: .now + duration)
+        case .delay(let duration): _ = try connection.wait(for: nil, until: .now + duration.clampedForSleep)
         case .stall:
             connection.reader.discardUntilClosed()
             throw ConnectionEnd.gone
@@ -57,7 +57,7 @@ struct ScriptRunner {
     private func drip(_ data: Data, _ interval: Duration) throws {
         var isFirst = true
         for byte in data {
-            if !isFirst, interval > .zero { _ = try connection.wait(for: nil, until: .now + interval, onEndOfStream: {}) }
+            if !isFirst, interval > .zero { _ = try connection.wait(for: nil, until: .now + interval.clampedForSleep, onEndOfStream: {}) }
             isFirst = false
             try connection.send(Data([byte]))
         }

@@ -27,6 +27,8 @@ final class BodyInflater {
     private var isAtEnd = false
     /// True until the library has consumed input.
     private var isFresh = true
+    /// True if the library filled the output, so that it may hold more.
+    private var isPending = false
 
     /// The content codings whose libraries the process has.
     static let codings: [String] = Format.allCases.filter { format in
@@ -55,8 +57,9 @@ final class BodyInflater {
     func inflate(into output: UnsafeMutableBufferPointer<UInt8>) throws -> Int {
         while true {
             let rest = input.count - offset
+            // Repeated calls without input are an error to libzstd.
+            if rest == 0, isAtEnd || !isPending { return 0 }
             if isAtEnd {
-                if rest == 0 { return 0 }
                 // A gzip file may have several members (RFC 1952, 2.2), a body of Zstandard several frames (RFC 8878, 3).
                 guard format == .zstandard || (format == .gzip && input[offset] == 0x1F), ness_inflate_reset(stream) else {
                     throw TransportError(.malformedResponse, "bytes follow the end of the compressed body")
@@ -74,8 +77,9 @@ final class BodyInflater {
                 continue
             }
             guard !isDamaged else { throw TransportError(.malformedResponse, "the compressed body is damaged") }
-            isFresh = isFresh && rest == 0
+            isFresh = false
             isAtEnd = code == 1
+            isPending = produced == output.count
             if offset == input.count {
                 input.removeAll(keepingCapacity: true)
                 offset = 0
