@@ -14,7 +14,7 @@ extension RequestBuilder {
     }
 
     /// Saves the response in a file. The status must be 2xx, and the validators must accept the response, which they receive without its
-    /// body.
+    /// body. A HEAD fails with `NessError.invalidRequest`, because it brings no file.
     ///
     /// Ness writes to a partial file. It replaces the destination only once the download is complete: synced to the disk, and as long as
     /// the server announced. A download resumes the partial file of an earlier one of the same URL to the same destination, if the server
