@@ -3,8 +3,8 @@ import NessLock
 /// The partial files that the downloads of this process use.
 ///
 /// Two downloads never share a file. A download waits for another one of an equal request or of the same callers, or for one that was just
-/// dropped. Otherwise it fails. A download that is paused, or that waits for a retry, keeps its file. Downloads that wait for one file get it first in, first
-/// out.
+/// dropped. Otherwise it fails. A download that is paused, or that waits for a retry, keeps its file. Downloads that wait for one file get
+/// it first in, first out.
 final class PartialFileClaims: Sendable {
     /// A download's claim to a file.
     private final class Claim: Sendable {
