@@ -68,6 +68,8 @@ import Testing
                 }
             }
             #expect(failures.entries.isEmpty, "\(failures.entries.count): \(String(describing: failures.entries.first))")
+            // nginx logs a request after its response, but before it serves another.
+            _ = try await ness.get("https://localhost/session").response()
             #expect(try nginx.loggedIDs.compactMap { Int($0) }.sorted() == Array(1...2_000))
         }
     }

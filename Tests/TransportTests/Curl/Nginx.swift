@@ -19,7 +19,7 @@ final class Nginx: Sendable {
     let file = patternedData(200_000)
     private let folder: URL
     private let process: Child
-    /// The values of X-Id in the requests for `/logged`. Complete once nginx has been stopped.
+    /// The values of X-Id in the requests for `/logged`.
     var loggedIDs: [String] {
         get throws {
             try String(contentsOf: folder.appending(path: "log"), encoding: .utf8).split(separator: "\n").map(String.init)
