@@ -254,4 +254,24 @@ import Testing
             #expect(CacheStorageKey(rawValue: digest + ending + text + "/") == nil)
         }
     }
+
+    /// Records how long it is asked to keep a record.
+    private struct Recorder: CacheStorage {
+        let times = Log<Duration>()
+        func read(_ key: CacheStorageKey) async throws -> Data? { nil }
+        func write(_ record: Data, for key: CacheStorageKey, expiresAfter time: Duration) async throws { times.add(time) }
+        func remove(_ key: CacheStorageKey) async throws {}
+        func removeAll(ofURL url: String) async throws {}
+        func removeAll(where isRemoved: @Sendable (CacheStorageKey) -> Bool) async throws {}
+    }
+
+    @Test("a storage keeps a record for at most seventy years, even if the response expires in the year 9999")
+    func longestTime() async throws {
+        let recorder = Recorder()
+        let rig = CacheRig(memoryLimit: 0, storage: recorder)
+        rig.count(["Expires": "Fri, 31 Dec 9999 23:59:59 GMT"])
+        _ = try await rig.get()
+        await recorder.times.wait(for: 1)
+        #expect(try #require(recorder.times.entries.first) < .seconds(70 * 366 * 86_400))
+    }
 }
