@@ -13,7 +13,7 @@ extension HTTPRequest {
     public func curlCommand(revealingSecrets: Bool) -> String {
         let redactor = redactor
         var parts = ["curl", "--globoff"]
-        // No manager sends such a request, but any code can make one.
+        // A manager sends no file URL, but for such a URL curl would read the file.
         if url.scheme.map({ ["http", "https"].contains($0.lowercased()) }) == false { parts += ["--proto", "=http,https"] }
         switch (method, body) {
         case (.get, nil): break

@@ -59,7 +59,7 @@ public protocol RetryControl: Sendable {
     func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision
 
     /// The statuses, such as 429, that mean that the server has not processed the request. After such a response, the manager's policy
-    /// applies even to a request that is not idempotent, such as a POST. None by default.
+    /// applies even to a request that is not idempotent, such as a POST, unless a redirecting server may have acted on it. None by default.
     var repeatsRefused: Set<Int> { get }
 }
 

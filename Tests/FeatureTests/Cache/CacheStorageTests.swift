@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    /// Records how long it is asked to keep a record.
+    /// Logs the time for which the cache wants each record to be kept.
     private struct Recorder: CacheStorage {
         let times = Log<Duration>()
         func read(_ key: CacheStorageKey) async throws -> Data? { nil }

@@ -66,14 +66,8 @@ import Testing
     }
 
     @Test("a download of another source waits for one whose callers have ended, even before that one notices") func ended() async throws {
-        let destinations = PartialFileClaims(), begun = TestGate(), gate = TestGate(), callers = Self.callers()
-        let first = Task {
-            try await destinations.withExclusiveAccess("p", fetching: Self.identity("s"), for: callers) {
-                begun.open()
-                await gate.wait()
-            }
-        }
-        await begun.wait()
+        let destinations = PartialFileClaims(), gate = TestGate(), callers = Self.callers()
+        let first = await Self.hold(destinations, callers, until: gate)
         // An immediate handler of the end may start the next download.
         callers.leave()
         let next = Task { try await destinations.withExclusiveAccess("p", fetching: Self.identity("t"), for: Self.callers()) { 2 } }
@@ -84,19 +78,28 @@ import Testing
     }
 
     @Test("a download waits for an earlier one of its own callers, even for one of another source") func sameCallers() async throws {
-        let destinations = PartialFileClaims(), begun = TestGate(), gate = TestGate(), callers = Self.callers()
-        let first = Task {
-            try await destinations.withExclusiveAccess("p", fetching: Self.identity("s"), for: callers) {
-                begun.open()
-                await gate.wait()
-            }
-        }
-        await begun.wait()
+        let destinations = PartialFileClaims(), gate = TestGate(), callers = Self.callers()
+        let first = await Self.hold(destinations, callers, until: gate)
         let next = Task { try await destinations.withExclusiveAccess("p", fetching: Self.identity("t"), for: callers) { 2 } }
         await untilTrue { destinations.waitingCount("p") == 1 }
         gate.open()
         try await first.value
         #expect(try await next.value == 2)
+    }
+
+    /// Starts a download of the source "s" that keeps the file until a gate opens. Returns when it has the file.
+    private static func hold(
+        _ destinations: PartialFileClaims, _ callers: DownloadCarryOver, until gate: TestGate
+    ) async -> Task<Void, any Error> {
+        let begun = TestGate()
+        let task = Task {
+            try await destinations.withExclusiveAccess("p", fetching: identity("s"), for: callers) {
+                begun.open()
+                await gate.wait()
+            }
+        }
+        await begun.wait()
+        return task
     }
 
     private static func identity(_ source: String) throws -> DownloadIdentity {
