@@ -20,18 +20,13 @@ final class CurlAuthorities: Sendable {
 
     /// Has a handle trust these authorities, and no others.
     /// - Parameter ofProxy: True for the handshake with a proxy.
-    /// - Returns: The CURLcode.
-    func apply(to easy: UnsafeMutableRawPointer, ofProxy: Bool = false) -> Int32 {
+    /// - Throws: `TransportError` of the kind `invalidRequest`.
+    func apply(to handle: CurlHandle, ofProxy: Bool = false) throws {
         // Otherwise the system's folder of certificates would count as well. libcurl 8.21 and 8.22 take nil for the folder of their build.
-        let code = ness_curl_set_text(easy, ofProxy ? CurlOption.proxyAuthorityFolder : CurlOption.authorityFolder, "/dev/null")
-        guard code == 0 else { return code }
-        guard let descriptor else {
-            let option = ofProxy ? CurlOption.proxyAuthorities : CurlOption.authorities
-            return pem.withUnsafeBytes { ness_curl_set_blob(easy, option, $0.baseAddress, $0.count) }
-        }
+        try handle.setOnce(ofProxy ? .proxyAuthorityFolder : .authorityFolder, "/dev/null")
+        guard let descriptor else { return try handle.setOnce(ofProxy ? .proxyAuthorities : .authorities, pem) }
         // Without a file, libcurl finds no certificate, and fails.
-        return ness_curl_set_text(
-            easy, ofProxy ? CurlOption.proxyAuthorityFile : CurlOption.authorityFile, "/proc/self/fd/\(descriptor)")
+        try handle.setOnce(ofProxy ? .proxyAuthorityFile : .authorityFile, "/proc/self/fd/\(descriptor)")
     }
 }
 #endif

@@ -12,9 +12,9 @@ enum CurlCallbacks {
     }
 
     /// Sets the callbacks of a handle. Their `user` pointer is that of a `CurlTransfer`.
-    static func set(for easy: UnsafeMutableRawPointer) -> Int32 {
+    static func set(for handle: CurlHandle) throws {
         _ = isRegistered
-        return ness_curl_set_callbacks(easy)
+        try CurlError.check(ness_curl_set_callbacks(handle.pointer))
     }
 
     /// Registers the callbacks, at the first use.

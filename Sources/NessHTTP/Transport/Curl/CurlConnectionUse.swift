@@ -46,10 +46,8 @@ struct CurlConnectionUse<Transfer: Equatable> {
         guard let index = uses.index(forKey: connection), let place = uses.values[index].transfers.firstIndex(of: transfer) else { return }
         uses.values[index].transfers.swapAt(place, uses.values[index].transfers.count - 1)
         uses.values[index].transfers.removeLast()
-        guard uses.values[index].transfers.isEmpty else { return }
-        // Any other entry stays: the connection carries the next transfer soon, and its array has memory for that.
-        if uses.values[index].isRetired { uses.remove(at: index) }
-        if uses.count > limit {
+        // The entry stays: the connection carries the next transfer soon, and its array has memory for that.
+        if uses.values[index].transfers.isEmpty, uses.count > limit {
             uses = uses.filter { !$0.value.transfers.isEmpty }
             limit = max(4_096, 2 * uses.count)
         }
@@ -70,10 +68,12 @@ struct CurlConnectionUse<Transfer: Equatable> {
     }
 
     /// Keeps further transfers from a connection, because it seems to be dead.
-    /// - Returns: The transfers that it carries.
-    mutating func retire(_ connection: Connection) -> [Transfer] {
-        uses[connection]?.isRetired = true
-        return uses[connection]?.transfers ?? []
+    mutating func retire(_ connection: Connection) { uses[connection]?.isRetired = true }
+
+    /// Returns true if a connection takes no further transfer, and carries only this one.
+    func isRetired(_ connection: Connection, after transfer: Transfer) -> Bool {
+        guard let use = uses[connection], use.isRetired else { return false }
+        return use.transfers.allSatisfy { $0 == transfer }
     }
 }
 #endif

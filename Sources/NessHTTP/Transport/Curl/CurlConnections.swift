@@ -44,6 +44,14 @@ final class CurlConnections {
     /// Returns true if the server has closed a connection, and all its bytes have been read.
     func isClosed(_ descriptor: Int32) -> Bool { Self.peek(descriptor).count == 0 }
 
+    /// Shuts a connection down. libcurl finds it closed within a second, and removes it.
+    func shutDown(_ ends: Ends) {
+        // libcurl may have closed the connection, and its number may belong to another file of the process.
+        guard let descriptor = descriptor(of: ends), Self.localPort(of: descriptor) == ends.localPort, Self.isConnected(descriptor, to: ends)
+        else { return }
+        _ = shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
     /// Looks for an unread byte.
     /// - Returns: The number of bytes, and the byte. 0 if the server has closed the connection, -1 if the connection is silent.
     private static func peek(_ descriptor: Int32) -> (count: Int, byte: UInt8) {

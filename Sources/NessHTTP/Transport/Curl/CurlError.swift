@@ -32,10 +32,13 @@ enum CurlError {
     }
 
     /// Throws an error if libcurl does not know or rejects an option. No option is skipped, because some are there for safety.
-    /// - Parameter code: The CURLcode of the call that set the option.
+    /// - Parameters:
+    ///   - code: The CURLcode of the call that set the option.
+    ///   - option: The option's number (curl.h). `nil` for several.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
-    static func check(_ code: Int32) throws {
-        guard code == 0 else { throw TransportError(.invalidRequest, "libcurl rejected an option: \(text(code))") }
+    static func check(_ code: Int32, _ option: Int32? = nil) throws {
+        guard code != 0 else { return }
+        throw TransportError(.invalidRequest, "libcurl rejected \(option.map { "its option \($0)" } ?? "an option"): \(text(code))")
     }
 
     static func text(_ code: Int32) -> String { ness_curl_error_text(code).map { String(cString: $0) } ?? "error \(code)" }

@@ -45,6 +45,15 @@ final class CurlExchange: Sendable {
         }
     }
 
+    /// Returns the kind of handle that the exchange needs.
+    func kind(_ settings: CurlSettings) -> CurlTemplate.Kind {
+        // HTTP/2 over TLS is not for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
+        // connection.
+        if control?.streamsResponse == true { return .streamed(capacity: mailbox.capacity) }
+        // Over HTTP/2 libcurl does not wait for a 100.
+        return isSecure && settings.allowsHTTP2 && !SendHistory.expectsContinue(request) ? .multiplexed : .collected
+    }
+
     private static func shape(of request: HTTPRequest, isSecure: Bool, _ isPlain: Bool) -> CurlTemplate.Shape? {
         guard isPlain, request[ExpectsContinue.self] == nil, request.method != .head else { return nil }
         if let body = request.body {

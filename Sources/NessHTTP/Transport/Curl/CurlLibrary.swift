@@ -14,6 +14,7 @@ import CNessCurl
 /// | 7.87 | a dropped look-up of a name blocks all transfers | looks names up itself, with every version (7.88, 8.23) |
 /// | 8.1 | a handle keeps a pointer to the last header line of the transfer before: a header that begins with a folded line ends the process | uses no handle twice (7.76, 7.88) |
 /// | 8.5 | a request over HTTP/2 or HTTP/1.1 receives the response to another one | never uses HTTP/2 (7.88) |
+/// | 8.7 | rejects the size of the receive buffer for a handle that has waited for a connection | sets it before the handle's first transfer (8.5, 8.6) |
 /// | 8.12 | each handle has TLS sessions of its own | shares them, with every version (7.88, 8.23) |
 /// | 8.17 | if it is paused again while it hands on what it held back, it loses the rest (from 8.13 on) | takes all of it (8.16) |
 /// | 8.19 | nothing tells that a look-up is for a proxy (from 8.7 on) | looks the proxy's name up first, then the host's (8.12, 8.16) |
@@ -59,27 +60,6 @@ struct CurlLibrary: Sendable {
         // CURL_VERSION_HTTP2
         speaksHTTP2 = version >= 0x08_05_00 && features & (1 << 16) != 0
     }
-}
-
-/// The numbers of libcurl's options (curl.h).
-enum CurlOption {
-    static let url: Int32 = 10_002, requestTarget: Int32 = 10_266, errorBuffer: Int32 = 10_010, headers: Int32 = 10_023
-    static let copiedBody: Int32 = 10_165, bodyLength: Int32 = 30_120, uploadLength: Int32 = 30_115
-    static let method: Int32 = 10_036, isHead: Int32 = 44, isUpload: Int32 = 46
-    static let bufferSize: Int32 = 98, noSignals: Int32 = 99, protocols: Int32 = 181, pathAsIs: Int32 = 234
-    static let httpVersion: Int32 = 84, freshConnection: Int32 = 74, forbidsReuse: Int32 = 75
-    static let maximumIdleSeconds: Int32 = 288, waitsForMultiplexing: Int32 = 237
-    static let hidesConnectHeads: Int32 = 265, authentication: Int32 = 107, writesLog: Int32 = 41
-    static let continueMilliseconds: Int32 = 227, sessions: Int32 = 10_100
-
-    // The options of a transport.
-    static let tlsVersion: Int32 = 32, proxyTLSVersion: Int32 = 250, pinnedPublicKeys: Int32 = 10_230
-    static let authorities: Int32 = 40_309, authorityFile: Int32 = 10_065, authorityFolder: Int32 = 10_097
-    static let proxyAuthorities: Int32 = 40_310, proxyAuthorityFile: Int32 = 10_246, proxyAuthorityFolder: Int32 = 10_247
-    static let certificate: Int32 = 40_291, certificateKey: Int32 = 40_292, keyPassword: Int32 = 10_026
-    static let certificateType: Int32 = 10_086
-    static let proxy: Int32 = 10_004, proxyUser: Int32 = 10_175, proxyPassword: Int32 = 10_176, proxyExceptions: Int32 = 10_177
-    static let unixSocket: Int32 = 10_231, interface: Int32 = 10_062, hostEntries: Int32 = 10_203
 }
 
 /// The numbers of libcurl's measurements (curl.h).

@@ -68,9 +68,9 @@ final class CurlLoop {
     /// Starts the transfers that wait for a connection to an origin that has turned out not to speak HTTP/2.
     private func startWaiting() {
         guard !newHTTP1Origins.isEmpty else { return }
-        for transfer in transfers where newHTTP1Origins.contains(transfer.exchange.origin) && transfer.stopsWaiting() {
-            ness_curl_multi_remove(multi, transfer.easy)
-            add(transfer)
+        for transfer in transfers where newHTTP1Origins.contains(transfer.exchange.origin) && transfer.isWaitingForOther {
+            take(transfer)
+            add(transfer) { try transfer.stopWaiting() }
         }
         newHTTP1Origins = []
     }
@@ -135,11 +135,11 @@ final class CurlLoop {
         }
     }
 
-    /// Has libcurl close the connection of a transfer that was given up, and on which no byte arrived, once its other transfers have ended.
+    /// Retires the connection of a transfer that was given up, and on which no byte arrived. It is closed when its other transfers have ended.
     private func retireIfSilent(_ transfer: CurlTransfer) {
         let hasTimedOut = (transfer.exchange.mailbox.failure as? NessError)?.kind == .timedOut
         guard let connection = transfer.connection, transfer.isConnectionSilent(hasTimedOut: hasTimedOut) else { return }
-        for other in use.retire(connection) where other.isAttached { other.forbidReuse() }
+        use.retire(connection)
     }
 
     // MARK: names
@@ -154,12 +154,10 @@ final class CurlLoop {
     }
 
     private func addAgain(_ transfer: CurlTransfer, with result: Result<[String], NameResolver.Failure>, of name: CurlNames.Name) {
-        do {
-            try transfer.setAddresses(try result.get(), of: name)
-            add(transfer)
-        } catch {
-            let reason = (error as? NameResolver.Failure)?.reason ?? "\(error)"
-            transfer.fail("Could not resolve host: \(name.host) (\(reason))")
+        switch result {
+        case .success(let addresses): add(transfer) { try transfer.setAddresses(addresses, of: name) }
+        case .failure(let failure):
+            transfer.fail("Could not resolve host: \(name.host) (\(failure.reason))")
             finishIfDelivered(transfer)
         }
     }
@@ -173,26 +171,29 @@ final class CurlLoop {
         }
         let transfer: CurlTransfer
         do {
-            let template = try template(for: exchange.request.tlsDemands)
-            transfer = CurlTransfer(exchange, try template.lend(for: exchange.shape), of: template, in: self)
+            transfer = try makeTransfer(for: exchange)
         } catch {
-            leave(exchange)
-            return exchange.mailbox.end(error)
-        }
-        do {
-            try transfer.configure()
-        } catch {
-            transfer.giveBackHandle()
             leave(exchange)
             return exchange.mailbox.end(error)
         }
         transfer.place = transfers.count
         transfers.append(transfer)
         exchange.transfer = transfer
-        transfer.isAttached = true
         idleSince = nil
         keepConnections(for: transfers.count)
         add(transfer)
+    }
+
+    private func makeTransfer(for exchange: CurlExchange) throws -> CurlTransfer {
+        let template = try template(for: exchange.request.tlsDemands)
+        if let used = template.takeSpare(for: exchange.shape) {
+            let transfer = CurlTransfer(exchange, used, of: template, in: self)
+            // No request fails because its handle was used before.
+            if (try? transfer.configure()) != nil { return transfer }
+        }
+        let transfer = CurlTransfer(exchange, try template.make(exchange.kind(settings)), of: template, in: self)
+        try transfer.configure()
+        return transfer
     }
 
     private func template(for demands: TLSDemands?) throws -> CurlTemplate {
@@ -206,11 +207,24 @@ final class CurlLoop {
     }
 
     /// Has libcurl start a transfer. If libcurl rejects it, ends the exchange, because nothing else would.
-    private func add(_ transfer: CurlTransfer) {
-        let code = ness_curl_multi_add(multi, transfer.easy)
-        guard code != 0 else { return }
-        transfer.fail("libcurl rejected the transfer (\(code))")
-        finishIfDelivered(transfer)
+    /// - Parameter change: Sets further options of the handle before.
+    private func add(_ transfer: CurlTransfer, after change: () throws -> Void = {}) {
+        do {
+            try change()
+            let code = ness_curl_multi_add(multi, transfer.easy)
+            transfer.isAttached = code == 0
+            if code != 0 { transfer.fail("libcurl rejected the transfer (\(code))") }
+        } catch {
+            transfer.fail((error as? TransportError)?.reason ?? "\(error)")
+        }
+        if !transfer.isAttached { finishIfDelivered(transfer) }
+    }
+
+    /// Takes a handle from libcurl. Options may be set only then: to change them during a transfer has no defined effect (curl_easy_setopt).
+    private func take(_ transfer: CurlTransfer) {
+        guard transfer.isAttached else { return }
+        transfer.isAttached = false
+        ness_curl_multi_remove(multi, transfer.easy)
     }
 
     /// With fewer connections kept than there are transfers, libcurl closes connections that the next transfer could use.
@@ -231,13 +245,13 @@ final class CurlLoop {
             guard let user = ness_curl_get_user(easy) else { continue }
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(user).takeUnretainedValue()
             if transfer.names.isNeeded {
-                ness_curl_multi_remove(multi, easy)
+                take(transfer)
                 lookUp(for: transfer, code)
                 continue
             }
             if transfer.restarts() {
-                ness_curl_multi_remove(multi, easy)
-                add(transfer)
+                take(transfer)
+                add(transfer) { try transfer.prepareRestart() }
                 continue
             }
             transfer.end(code)
@@ -267,10 +281,11 @@ final class CurlLoop {
     /// Takes a transfer from libcurl, which then uses its connection for others.
     private func detach(_ transfer: CurlTransfer) {
         // After this step the handle may belong to another transfer.
-        guard transfer.isAttached else { return }
-        transfer.isAttached = false
+        guard !transfer.isReleased else { return }
+        transfer.isReleased = true
         if let ticket = transfer.names.lookUp?.ticket { NameResolver.shared.leave(ticket) }
-        ness_curl_multi_remove(multi, transfer.easy)
+        transfer.endRetiredConnection()
+        take(transfer)
         transfer.release()
         leave(transfer.exchange)
         transfer.giveBackHandle()

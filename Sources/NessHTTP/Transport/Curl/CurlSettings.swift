@@ -8,8 +8,8 @@ final class CurlSettings: Sendable, CustomReflectable {
 
     /// A value for libcurl, with the name of the option that it comes from.
     private struct Setting: Sendable {
-        let option: String
-        let number: Int32
+        let name: String
+        let option: CurlLastingOption
         let value: String
     }
 
@@ -52,26 +52,26 @@ final class CurlSettings: Sendable, CustomReflectable {
         usesUnixSocket = options.unixSocketPath != nil
         minimumTLSVersion = [TLSVersion.v1_0: 4, .v1_1: 5, .v1_2: 6, .v1_3: 7][options.minimumTLSVersion] ?? 6
         var settings: [Setting] = []
-        func add(_ option: String, _ number: Int32, _ value: String) {
-            settings.append(Setting(option: option, number: number, value: value))
+        func add(_ name: String, _ option: CurlLastingOption, _ value: String) {
+            settings.append(Setting(name: name, option: option, value: value))
         }
         switch options.proxy {
         case .environment: (mayUseProxy, usesEnvironment, proxyName, proxyAuthorities) = (true, options.unixSocketPath == nil, nil, nil)
         case .direct:
             (mayUseProxy, usesEnvironment, proxyName, proxyAuthorities) = (false, false, nil, nil)
-            add("proxy", CurlOption.proxy, "")
+            add("proxy", .proxy, "")
         case .url(let url, let username, let password, let authorities):
             let proxy = try CurlOptionCheck.proxy(url, username, password)
             (mayUseProxy, usesEnvironment, proxyName) = (true, false, CurlNames.Name(ofProxy: proxy.address))
             proxyAuthorities = authorities.map { CurlAuthorities($0.pem) }
-            add("proxy", CurlOption.proxy, proxy.address)
+            add("proxy", .proxy, proxy.address)
             // Otherwise `no_proxy` of the environment would count as well.
-            add("proxy", CurlOption.proxyExceptions, "")
-            if let username = proxy.username { add("proxy", CurlOption.proxyUser, username) }
-            if let password = proxy.password { add("proxy", CurlOption.proxyPassword, password) }
+            add("proxy", .proxyExceptions, "")
+            if let username = proxy.username { add("proxy", .proxyUser, username) }
+            if let password = proxy.password { add("proxy", .proxyPassword, password) }
         }
-        if let path = options.unixSocketPath { add("unixSocketPath", CurlOption.unixSocket, try CurlOptionCheck.unixSocket(path)) }
-        if let name = options.localInterface { add("localInterface", CurlOption.interface, try CurlOptionCheck.interface(name)) }
+        if let path = options.unixSocketPath { add("unixSocketPath", .unixSocket, try CurlOptionCheck.unixSocket(path)) }
+        if let name = options.localInterface { add("localInterface", .interface, try CurlOptionCheck.interface(name)) }
         self.settings = settings
         route = Self.route(settings, options.hostEntries)
         let lines = try options.hostEntries.map { try CurlOptionCheck.hostEntry($0) + "\0" }.joined()
@@ -86,7 +86,7 @@ final class CurlSettings: Sendable, CustomReflectable {
 
     /// Describes the way to a server. The values may be secret.
     private static func route(_ settings: [Setting], _ entries: [CurlTransport.HostEntry]) -> String {
-        let parts = settings.flatMap { ["\($0.number)", $0.value] } + entries.flatMap { [$0.host, "\($0.port)"] + $0.addresses }
+        let parts = settings.flatMap { ["\($0.option.number)", $0.value] } + entries.flatMap { [$0.host, "\($0.port)"] + $0.addresses }
         return parts.map { "\($0.utf8.count) \($0) " }.joined()
     }
 
@@ -95,21 +95,20 @@ final class CurlSettings: Sendable, CustomReflectable {
 
     /// Sets the options of a handle that is not used, so that a missing feature is known early.
     private func tryOut() throws {
-        guard let easy = ness_curl_easy_init() else {
-            throw OptionError(option: "", reason: "libcurl has no memory")
-        }
-        defer { ness_curl_easy_cleanup(easy) }
-        try apply(to: easy)
+        guard let handle = CurlHandle.make() else { throw OptionError(option: "", reason: "libcurl has no memory") }
+        try apply(to: handle)
     }
 
     /// Sets the options of a handle.
     /// - Throws: `OptionError`.
-    func apply(to easy: UnsafeMutableRawPointer) throws {
-        try Self.check(ness_curl_set_long(easy, CurlOption.tlsVersion, minimumTLSVersion), "minimumTLSVersion")
-        if mayUseProxy { try Self.check(ness_curl_set_long(easy, CurlOption.proxyTLSVersion, minimumTLSVersion), "minimumTLSVersion") }
-        for setting in settings { try Self.check(ness_curl_set_text(easy, setting.number, setting.value), setting.option) }
-        if let proxyAuthorities { try Self.check(proxyAuthorities.apply(to: easy, ofProxy: true), "proxy") }
-        if let hostEntries { try Self.check(ness_curl_set_pointer(easy, CurlOption.hostEntries, hostEntries), "hostEntries") }
+    func apply(to handle: CurlHandle) throws {
+        try Self.naming("minimumTLSVersion") {
+            try handle.setOnce(.tlsVersion, minimumTLSVersion)
+            if mayUseProxy { try handle.setOnce(.proxyTLSVersion, minimumTLSVersion) }
+        }
+        for setting in settings { try Self.naming(setting.name) { try handle.setOnce(setting.option, setting.value) } }
+        if let proxyAuthorities { try Self.naming("proxy") { try proxyAuthorities.apply(to: handle, ofProxy: true) } }
+        if let hostEntries { try Self.naming("hostEntries") { try handle.set(.hostEntries, hostEntries) } }
     }
 
     /// Returns the name of the proxy that requests may use. `nil` if they use none. Only libcurl knows what `no_proxy` exempts.
@@ -118,9 +117,8 @@ final class CurlSettings: Sendable, CustomReflectable {
         return ProxyEnvironment.proxy(for: scheme).map { CurlNames.Name(ofProxy: $0) }
     }
 
-    private static func check(_ code: Int32, _ option: String) throws {
-        guard code != 0 else { return }
-        throw OptionError(option: option, reason: "libcurl rejected it: \(CurlError.text(code))")
+    private static func naming(_ option: String, _ set: () throws -> Void) throws {
+        do { try set() } catch { throw OptionError(option: option, reason: (error as? TransportError)?.reason ?? "\(error)") }
     }
 }
 #endif

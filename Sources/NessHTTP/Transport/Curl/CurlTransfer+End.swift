@@ -4,22 +4,23 @@ import CNessCurl
 /// The end of a transfer, or another start of it.
 extension CurlTransfer {
     /// Returns true if the transfer is repeated on a separate connection.
-    func restarts() -> Bool {
-        guard failure == nil, history.restarts(hasHead: head.isComplete) else { return false }
+    func restarts() -> Bool { failure == nil && history.restarts(hasHead: head.isComplete) }
+
+    /// Prepares the transfer to be repeated. Call this while libcurl does not have the handle.
+    func prepareRestart() throws {
         leaveConnection()
         (reader, isWaitingForBody) = (nil, false)
         readCount = 0
         head = ResponseHeadParser()
-        guard let lines = try? CurlHeaderLines.make(request, expectsContinue: history.expectsContinue), (try? setHeaders(lines)) != nil
-        else { return false }
-        isAltered = true
-        return ness_curl_set_long(easy, CurlOption.freshConnection, 1) == 0
+        handle.isAltered = true
+        try handle.setHeaders(try CurlHeaderLines.make(request, expectsContinue: history.expectsContinue))
+        try handle.set(.freshConnection, 1)
     }
 
     /// Makes the error of a transfer that libcurl ended.
     func error(_ code: Int32) -> TransportError {
         guard history.wasRefused else {
-            return CurlError.map(code, String(cString: errorText), isSent: history.isSent, wasSentBefore: history.wasSentBefore)
+            return CurlError.map(code, handle.errorText, isSent: history.isSent, wasSentBefore: history.wasSentBefore)
         }
         var error = TransportError(.connectionLost, "the connection was lost before a response")
         if head.isComplete { error = TransportError(.truncated, "the server rejected the request while the body was being sent") }
@@ -63,15 +64,12 @@ extension CurlTransfer {
         batch = EventBatch()
     }
 
-    /// Has libcurl close the connection at the end of the transfer.
-    func forbidReuse() {
-        isAltered = true
-        ness_curl_set_long(easy, CurlOption.forbidsReuse, 1)
-    }
-
     /// Gives the handle back. Another transfer may use it if it has served this one well.
-    func giveBackHandle() {
-        if case .success? = outcome, !isAltered { template.takeBack(easy, of: exchange.shape) } else { template.takeBack(easy, of: nil) }
+    func giveBackHandle() { if case .success? = outcome { template.takeBack(handle, of: exchange.shape) } }
+
+    /// Ends the retired connection of the last transfer that it carries, so that libcurl does not choose it again.
+    func endRetiredConnection() {
+        if let ends, let connection, loop.use.isRetired(connection, after: self) { loop.connections.shutDown(ends) }
     }
 
     /// Sets the outcome of a transfer that cannot reach a connection.

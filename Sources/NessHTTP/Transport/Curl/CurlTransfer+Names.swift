@@ -23,15 +23,12 @@ extension CurlTransfer {
         names.take(usesProxy(code) ? [loop.settings.proxyName(for: exchange.origin.scheme), host] : [host])
     }
 
-    /// Gives libcurl the addresses of a name.
+    /// Gives libcurl the addresses of a name. Call this while libcurl does not have the handle.
     /// - Throws: `TransportError` if libcurl does not take them.
     func setAddresses(_ addresses: [String], of name: CurlNames.Name) throws {
         guard let lines = names.lines(addresses, of: name) else { return }
-        guard let list = CurlHeaderLines.list(lines) else { throw TransportError(.cannotConnect, "libcurl has no memory") }
-        try CurlError.check(ness_curl_set_pointer(easy, CurlOption.hostEntries, list))
-        if let addressList { ness_curl_list_free(addressList) }
-        addressList = list
-        isAltered = true
+        handle.isAltered = true
+        try handle.setAddresses(lines)
     }
 }
 #endif

@@ -7,19 +7,15 @@ import Foundation
 /// The properties that each GET uses are exempt from the check that two accesses do not overlap, which takes 2 % of its instructions.
 final class CurlTransfer {
     let exchange: CurlExchange
-    let easy: UnsafeMutableRawPointer
+    let handle: CurlHandle
     let template: CurlTemplate
     unowned let loop: CurlLoop
     /// Its place among the loop's transfers; `nil` before the start and after the end.
     @exclusivity(unchecked) var place: Int?
     /// True while libcurl has the handle.
     var isAttached = false
-    /// True if the handle has got an option that its shape does not have.
-    var isAltered = false
-    /// The memory that libcurl uses during the transfer.
-    var headerList: UnsafeMutableRawPointer?
-    var addressList: UnsafeMutableRawPointer?
-    let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: 256)
+    /// True once the transfer has given up its handle.
+    var isReleased = false
 
     @exclusivity(unchecked) var head = ResponseHeadParser()
     /// Removes the content coding of the body. `nil` for a body that is handed on as it comes.
@@ -67,21 +63,17 @@ final class CurlTransfer {
     /// The names that libcurl needs and may not look up itself.
     var names = CurlNames()
 
-    init(_ exchange: CurlExchange, _ easy: UnsafeMutableRawPointer, of template: CurlTemplate, in loop: CurlLoop) {
+    init(_ exchange: CurlExchange, _ handle: CurlHandle, of template: CurlTemplate, in loop: CurlLoop) {
         self.exchange = exchange
-        self.easy = easy
+        self.handle = handle
         self.template = template
         self.loop = loop
         history = SendHistory(exchange.request)
         bodyLength = exchange.request.body?.length
-        errorText.initialize(to: 0)
     }
 
-    deinit {
-        errorText.deallocate()
-        if let headerList { ness_curl_list_free(headerList) }
-        if let addressList { ness_curl_list_free(addressList) }
-    }
+    /// libcurl's handle.
+    var easy: UnsafeMutableRawPointer { handle.pointer }
 
     var request: HTTPRequest { exchange.request }
 
@@ -189,9 +181,9 @@ final class CurlTransfer {
             isReceivingPaused = decoder?.hasRest == true || exchange.mailbox.room(besides: batch.byteCount) == 0
             isContinuing = true
             // libcurl returns the failure of a callback that it called meanwhile, and would not end the transfer because of it.
-            let code = ness_curl_easy_continue(easy, isReceivingPaused)
-            isContinuing = false
             // Between two connections it returns CURLE_BAD_FUNCTION_ARGUMENT.
+            let code = isAttached ? ness_curl_easy_continue(easy, isReceivingPaused) : 0
+            isContinuing = false
             if code != 0, code != 43 { failure = failure ?? error(code) }
         }
         if let failure { outcome = .failure(failure) }
@@ -288,12 +280,13 @@ final class CurlTransfer {
         return hasTimedOut || (sentCount == 0 && .now - silence.start > .seconds(5))
     }
 
-    /// Ends the wait for a connection of HTTP/2, as soon as the loop adds the transfer again.
-    /// - Returns: False if the transfer does not wait, or opens the connection itself.
-    func stopsWaiting() -> Bool {
-        guard waitsForHTTP2, !hasOpened, !names.isNeeded, names.lookUp == nil else { return false }
+    /// True if the transfer waits for a connection of HTTP/2 that another transfer opens.
+    var isWaitingForOther: Bool { waitsForHTTP2 && !hasOpened && !names.isNeeded && names.lookUp == nil }
+
+    /// Ends the wait for a connection of HTTP/2. Call this while libcurl does not have the handle.
+    func stopWaiting() throws {
         waitsForHTTP2 = false
-        return ness_curl_set_long(easy, CurlOption.waitsForMultiplexing, 0) == 0
+        try handle.set(.waitsForMultiplexing, 0)
     }
 
     /// Processes what libcurl tells in its log only.
