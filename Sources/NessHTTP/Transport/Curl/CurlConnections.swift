@@ -47,7 +47,8 @@ final class CurlConnections {
     /// Shuts a connection down. libcurl finds it closed within a second, and removes it.
     func shutDown(_ ends: Ends) {
         // libcurl may have closed the connection, and its number may belong to another file of the process.
-        guard let descriptor = descriptor(of: ends), Self.localPort(of: descriptor) == ends.localPort, Self.isConnected(descriptor, to: ends)
+        guard let descriptor = descriptor(of: ends), Self.localPort(of: descriptor) == ends.localPort,
+            Self.isConnected(descriptor, to: ends)
         else { return }
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }

@@ -43,7 +43,7 @@ final class CurlHandle {
     /// Makes a handle with the same options. Call this before the first transfer.
     func copy() -> CurlHandle? { CurlHandle(ness_curl_easy_copy(pointer)) }
 
-    /// Begins a transfer, whose callbacks get the pointer.
+    /// Prepares a transfer, whose callbacks get the pointer.
     func begin(_ user: UnsafeMutableRawPointer) throws {
         errorBuffer.pointee = 0
         try CurlError.check(ness_curl_set_user(pointer, user))

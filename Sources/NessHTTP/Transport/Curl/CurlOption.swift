@@ -1,5 +1,5 @@
 #if os(Linux)
-/// An option of libcurl (curl.h) that a handle gets for each transfer. A handle that has served other transfers takes it too.
+/// An option of libcurl (curl.h) that a handle gets for each transfer. A used handle takes it as well.
 ///
 /// Each version from 7.76 to the newest only stores the value of these options, regardless of the handle's state.
 struct CurlOption {
