@@ -29,6 +29,24 @@ import Testing
         }
     }
 
+    @Test("a POST uses no connection that the server has reset, over http and https", arguments: [false, true])
+    func reset(isSecure: Bool) async throws {
+        let authority = try TestAuthority(), isReset = TestGate()
+        let handler: TestServer.Handler = { request in
+            if request.method == .post { return .text(request.bodyText) }
+            return .script([.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), .wait(isReset), .reset])
+        }
+        let server = try await TestServer.start(certificate: isSecure ? authority.certificate() : nil, handler)
+        try await stopping(server) { server in
+            let ness = try curlNess { if isSecure { $0.authorities = authority.pem } }
+            #expect(try await ness.get(server.url).text() == "ok")
+            isReset.open()
+            await server.waitUntil { $0.openConnections == 0 }
+            #expect(try await ness.post(server.url).set(stringBody: "x").text() == "x")
+            #expect(server.connectionCount == 2)
+        }
+    }
+
     @Test("with an idle time of zero each POST opens a connection; other limits are rejected")
     func neverReused() async throws {
         try await serving({ .text($0.bodyText) }) { server in

@@ -12,7 +12,8 @@ import Testing
     private final class Door {
         private let listener = socket(AF_INET, Platform.streamSocket, 0)
         let client = socket(AF_INET, Platform.streamSocket, 0)
-        let accepted: Int32, port: UInt16
+        private(set) var accepted: Int32
+        let port: UInt16
 
         init(from localPort: UInt16) throws {
             let (listener, client) = (listener, client)
@@ -22,6 +23,14 @@ import Testing
             try #require(Platform.withLoopback(localPort) { bind(client, $0, $1) } == 0)
             try #require(Platform.withLoopback(port) { connect(client, $0, $1) } == 0)
             (self.port, accepted) = (port, accept(listener, nil, nil))
+        }
+
+        /// Closes the server's end so that the client's is reset.
+        func reset() {
+            var option = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(accepted, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+            close(accepted)
+            accepted = -1
         }
 
         deinit { for socket in [listener, client, accepted] { close(socket) } }
@@ -50,6 +59,21 @@ import Testing
         // A connection that nobody has is none of these.
         let other = CurlConnections.Ends(localPort: port, remoteAddress: "127.0.0.2", remotePort: first.port)
         #expect(connections.descriptor(of: other) == nil)
+        // It has not ended an exchange, but its server has closed it.
+        #expect(connections.isSecureStale(found[1]))
+    }
+
+    @Test("a connection that the server has reset is stale, over http and https")
+    func reset() throws {
+        for isSecure in [false, true] {
+            let door = try Door(from: 0), connections = CurlConnections()
+            connections.add(door.client)
+            #expect(!connections.isStale(door.client) && !connections.isSecureStale(door.client))
+            door.reset()
+            var seen = pollfd(fd: door.client, events: Int16(POLLIN), revents: 0)
+            #expect(poll(&seen, 1, -1) == 1)
+            #expect(isSecure ? connections.isSecureStale(door.client) : connections.isStale(door.client))
+        }
     }
 }
 #endif

@@ -2,6 +2,8 @@
 //
 //   echo       answers with the request's credential, query and body; ALPN alternates between HTTP/2 and HTTP/1.1
 //   h2         the same, always over HTTP/2
+//   http1      the same, always over HTTP/1.1
+//   In these three, `pad=N` in the query adds N bytes to the body.
 //   Other modes read frames, and answer each request with 200 unless they say otherwise. The body has the connection's number and the stream.
 //   refuse     refuses the first stream of the first connection (REFUSED_STREAM)
 //   goaway     answers the first stream of each connection, then sends GOAWAY with that stream as the last one, and answers no other
@@ -24,7 +26,7 @@ process.on('uncaughtException', error => say(`error ${error.stack}`));
 function echo(request, response) {
   const parts = [];
   request.on('error', () => {}).on('data', part => parts.push(part)).on('end', () => {
-    const answer = `${request.headers.authorization} ${request.url} ${Buffer.concat(parts)}`;
+    const answer = `${request.headers.authorization} ${request.url} ${Buffer.concat(parts)}` + 'x'.repeat(Number(/pad=(\d+)/.exec(request.url)?.[1] ?? 0));
     // Some answers take a while, so that requests overlap.
     setTimeout(() => response.end(answer), Math.random() * 4);
   });
@@ -98,10 +100,10 @@ function frames(socket) {
 }
 
 let turn = 0;
-const server = mode === 'echo' || mode === 'h2'
+const server = ['echo', 'h2', 'http1'].includes(mode)
   ? http2.createSecureServer({
     key: pem, cert: pem, allowHTTP1: true,
-    ALPNCallback: ({ protocols }) => !protocols.includes('h2') || (mode === 'echo' && turn++ % 2) ? 'http/1.1' : 'h2',
+    ALPNCallback: ({ protocols }) => !protocols.includes('h2') || mode === 'http1' || (mode === 'echo' && turn++ % 2) ? 'http/1.1' : 'h2',
   }, echo)
   : tls.createServer({ key: pem, cert: pem, ALPNProtocols: ['h2'] }, frames);
 server.on('tlsClientError', () => {}).on('sessionError', () => {});

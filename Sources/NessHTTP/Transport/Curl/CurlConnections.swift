@@ -31,7 +31,15 @@ final class CurlConnections {
     func secure(_ descriptor: Int32) { secured.insert(descriptor) }
 
     /// Returns true like `isStale(_:)`, for a connection over TLS.
-    func isSecureStale(_ descriptor: Int32) -> Bool { secured.contains(descriptor) && Self.peek(descriptor).count >= 0 }
+    ///
+    /// A server that has closed its end responds to nothing more, even if bytes such as a GOAWAY are still unread.
+    func isSecureStale(_ descriptor: Int32) -> Bool {
+        // POLLRDHUP, which the headers hide from Swift.
+        let remoteEnd: Int32 = 0x2000, ended = Int16(remoteEnd | POLLHUP | POLLERR)
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN | remoteEnd), revents: 0)
+        guard poll(&state, 1, 0) > 0 else { return false }
+        return state.revents & ended != 0 || secured.contains(descriptor)
+    }
 
     /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
     ///
@@ -54,11 +62,12 @@ final class CurlConnections {
     }
 
     /// Looks for an unread byte.
-    /// - Returns: The number of bytes, and the byte. 0 if the server has closed the connection, -1 if the connection is silent.
+    /// - Returns: The number of bytes, and the byte. 0 if the server has closed or reset the connection, -1 if the connection is silent.
     private static func peek(_ descriptor: Int32) -> (count: Int, byte: UInt8) {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
-        return (count, byte)
+        let isReset = count < 0 && errno != EAGAIN && errno != EINTR
+        return (isReset ? 0 : count, byte)
     }
 
     /// Finds the socket of a connection. `nil` for one that is not of TCP.
