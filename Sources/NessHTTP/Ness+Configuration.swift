@@ -9,6 +9,12 @@ extension Ness {
         public var defaultHeaders: HTTPHeaders = [:] { didSet { defaultHeaders.secrets = secrets } }
         /// The longest time without a byte in either direction, for requests that set no timeout.
         public var timeout = HTTPRequest.defaultTimeout
+        /// The longest time until a connection is ready, for requests that set no limit: for the name lookup, TCP and TLS together, also to
+        /// a proxy. Time in queues does not count. `nil` for no limit but the timeout.
+        ///
+        /// A request that exceeds it fails with `NessError.cannotConnect`: it certainly did not reach the server. `CurlTransport` keeps to
+        /// the limit. `URLSessionTransport` does not tell when a connection is ready: with it, the timeout includes the connection.
+        public var connectTimeout: Duration? = .seconds(10)
         /// The longest time for a whole request, for requests that set no deadline. `nil` for no limit.
         public var deadline: Duration?
         /// The largest size of a response's body, in bytes after decompression, together with the bodies of the redirects that led to it.
@@ -157,6 +163,6 @@ extension PipelineConfiguration {
             maximumConcurrentRequests: configuration.maximumConcurrentRequests,
             wire: Wire(
                 configuration.transport, serverTrust: configuration.serverTrust, identities: configuration.clientIdentities,
-                maximumBytes: configuration.maximumResponseBytes))
+                maximumBytes: configuration.maximumResponseBytes, connectTimeout: configuration.connectTimeout))
     }
 }

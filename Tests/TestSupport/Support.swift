@@ -71,6 +71,7 @@ package struct ReceiveGates: RequestObserver {
         let gates: ReceiveGates
 
         var isStoppable: Bool { (wrapped as? any ControlledTransport)?.isStoppable == true }
+        var limitsConnecting: Bool { wrapped.controlled.limitsConnecting }
         var keepsContentCoding: Bool { wrapped.keepsContentCoding }
         var tlsCapabilities: TLSCapabilities { wrapped.tlsCapabilities }
 

@@ -14,12 +14,12 @@ import Testing
     func ends(_ method: HTTPMethod, byTimeout: Bool) async throws {
         let deaf = try DeafListener(), clock = ManualClock()
         let ness = Ness { $0.clock = clock }
-        let promise = ness.httpRequest(method, withUrl: deaf.url).set(timeout: .seconds(10)).dataRequest()
+        let promise = ness.httpRequest(method, withUrl: deaf.url).set(timeout: .seconds(5)).dataRequest()
         let witness = Witness(promise)
         await deaf.waitUntil { $0 == 1 }
         if byTimeout {
             await clock.waitForSleepers(1)
-            clock.advance(by: .seconds(11))
+            clock.advance(by: .seconds(6))
         } else {
             promise.drop()
             #expect(promise.isCompleted)
@@ -56,7 +56,7 @@ final class DeafListener: Sendable {
     struct Failed: Error { let operation: String }
 
     private let sockets: [Int32]
-    private let port: UInt16
+    let port: UInt16
     /// The ports of the sockets that fill the queue.
     private let guests: Set<UInt16>
     var url: String { "http://127.0.0.1:\(port)/" }

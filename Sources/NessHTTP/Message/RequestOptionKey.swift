@@ -47,5 +47,8 @@ enum MaximumResponseBytes: RequestOptionKey { static let defaultValue: Int? = ni
 /// A request option with the idle timeout until the head of a response arrives, in place of the request's timeout.
 enum FirstByteTimeout: RequestOptionKey { static let defaultValue: Duration? = nil }
 
+/// A request option with the longest time until a connection is ready; `nil` for the manager's limit.
+enum ConnectTimeout: RequestOptionKey { static let defaultValue: Duration? = nil }
+
 /// A request option that indicates whether the request neither sends nor stores cookies of the manager's jar.
 enum BypassesCookies: RequestOptionKey { static let defaultValue = false }

@@ -177,11 +177,16 @@ public struct RequestBuilder: Sendable {
     ///   - firstByteTimeout: The longest time without a byte until the response starts, in place of `timeout`, for a server that computes
     ///     for minutes first. `nil` keeps the limit that is set, which is `timeout` in a request that sets none.
     ///   - deadline: The longest time for the whole request, including retries and waits. `nil` keeps the limit that is set.
-    public func set(timeout: Duration? = nil, firstByteTimeout: Duration? = nil, deadline: Duration? = nil) -> RequestBuilder {
+    ///   - connectTimeout: The longest time until a connection is ready: see `Ness.Configuration.connectTimeout`. `nil` keeps the limit that
+    ///     is set.
+    public func set(
+        timeout: Duration? = nil, firstByteTimeout: Duration? = nil, deadline: Duration? = nil, connectTimeout: Duration? = nil
+    ) -> RequestBuilder {
         with { builder in
             if let timeout { builder.timeout = timeout }
             if let firstByteTimeout { builder.options[FirstByteTimeout.self] = firstByteTimeout }
             if let deadline { builder.deadline = deadline }
+            if let connectTimeout { builder.options[ConnectTimeout.self] = connectTimeout }
         }
     }
 

@@ -16,6 +16,13 @@ package protocol ExchangeControl: AnyObject, Sendable {
     /// Ends the use of a connection: it is closed or idle.
     func releaseSlot()
 
+    /// The longest time until a connection is ready, from the exchange's start; `nil` for no limit. The pipeline keeps to it.
+    var connectTimeout: Duration? { get }
+
+    /// Notes that a connection is ready. Call this just before the first byte of the request is sent.
+    /// - Returns: False if the request was stopped. It must not be sent.
+    func didConnect() -> Bool
+
     /// Notes that the request waits for a network. From then on it needs no slot of the host; until bytes move, its idle timer stands still.
     func waitsForNetwork()
 
@@ -31,6 +38,8 @@ package protocol ExchangeControl: AnyObject, Sendable {
 package protocol ControlledTransport: Transport {
     /// True if `send` ends immediately when `ExchangeControl` stops the request. If `receive` runs just then, `send` ends after it.
     var isStoppable: Bool { get }
+    /// True if the transport calls `didConnect()`.
+    var limitsConnecting: Bool { get }
 
     /// Sends a request and reports the response: see `Transport.send(_:receive:)`.
     /// - Parameters:
@@ -40,6 +49,10 @@ package protocol ControlledTransport: Transport {
     func send(
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws
+}
+
+extension ControlledTransport {
+    package var limitsConnecting: Bool { false }
 }
 
 extension Transport {

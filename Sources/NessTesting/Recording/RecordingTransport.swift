@@ -85,6 +85,8 @@ public final class RecordingTransport: ControlledTransport {
     /// False: the wrapped transport may ignore a cancellation.
     package var isStoppable: Bool { false }
 
+    package var limitsConnecting: Bool { wrapped.controlled.limitsConnecting }
+
     package func send(
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {

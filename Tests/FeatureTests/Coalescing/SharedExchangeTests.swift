@@ -38,7 +38,7 @@ import Testing
         let segments = (0..<3).map { _ in Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
         for segment in segments {
             try flight.add(segment)
-            try segment.begin(nil)
+            try segment.begin(nil, connectTimeout: nil)
         }
         segments[2].finish()
         let second = try #require(flight.join(hasty, in: Self.context(hasty, clock)))

@@ -139,7 +139,7 @@ final class FakeControl: ExchangeControl {
     let moves = Log<Int>()
     private let willOccupy: @Sendable () -> Void
     let streamsResponse = false, attempt = 1
-    let baseURL: URL? = nil
+    let baseURL: URL? = nil, connectTimeout: Duration? = nil
 
     init(_ willOccupy: @escaping @Sendable () -> Void = {}) { self.willOccupy = willOccupy }
 
@@ -148,6 +148,7 @@ final class FakeControl: ExchangeControl {
         return true
     }
     func releaseSlot() {}
+    func didConnect() -> Bool { true }
     func waitsForNetwork() {}
     func bytesDidMove() { moves.add(1) }
     func onStop(_ end: @escaping @Sendable (any Error) -> Void) {}

@@ -29,11 +29,11 @@ extension Pipeline {
         if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, exchange) }
         do {
             if let sink { try await sink.willSend() }
-            try begin(exchange, request)
             let context = flight.context
             // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's slot stays
             // occupied, until that code has ended.
             let isOurs = !runsApplicationCode(request, context)
+            try begin(exchange, request, connectTimeout: isOurs ? wire.connectTimeout(of: request, in: context) : nil)
             // Without code of the application, none can await a reset below, which would have to know this work.
             let work = isOurs ? try running.beginWork(context.options.epoch) : nil
             defer { if let work { running.endWork(work) } }
@@ -90,10 +90,11 @@ extension Pipeline {
     }
 
     @inline(never)
-    private func begin(_ exchange: Exchange, _ request: HTTPRequest) throws {
+    private func begin(_ exchange: Exchange, _ request: HTTPRequest, connectTimeout: Duration?) throws {
         // A request that was dropped before this point must not reach the transport.
         try Task.checkCancellation()
-        try exchange.begin(breaker?.enter(request.origin) { exchange.flight.context.error(.circuitOpen, $0) })
+        let permit = try breaker?.enter(request.origin) { exchange.flight.context.error(.circuitOpen, $0) }
+        try exchange.begin(permit, connectTimeout: connectTimeout)
     }
 
     @inline(never)
@@ -110,15 +111,20 @@ extension Pipeline {
         }
     }
 
+    private func sendLast(_ request: HTTPRequest, _ exchange: Exchange, _ context: CallContext) async throws -> HTTPResponse {
+        exchange.beginConnecting(within: wire.connectTimeout(of: request, in: context))
+        return try await wire.send(request, exchange, in: context)
+    }
+
     @inline(never)
     private func sendAsWork(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         let context = exchange.flight.context
         return try await running.work(context.options.epoch) {
             let loaders = loaders(at: .exchange, context)
-            if loaders.isEmpty { return try await wire.send(request, exchange, in: context) }
+            if loaders.isEmpty { return try await sendLast(request, exchange, context) }
             return try await loaders.load(request, in: context) { [self] request, context in
                 // What a loader has changed is checked like any other request.
-                try await wire.send(OutgoingCheck.checked(request.withOneCookieField), exchange, in: context)
+                try await sendLast(OutgoingCheck.checked(request.withOneCookieField), exchange, context)
             }
         }
     }

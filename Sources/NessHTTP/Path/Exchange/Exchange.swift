@@ -47,11 +47,13 @@ final class Exchange: Sendable {
     }
 
     /// Starts the idle timer, just before the request is sent.
-    /// - Parameter permit: The request as the circuit breaker counts it; `nil` without a breaker.
+    /// - Parameters:
+    ///   - permit: The request as the circuit breaker counts it; `nil` without a breaker.
+    ///   - connectTimeout: The longest time until a connection is ready; `nil` for no limit, or for one that starts later.
     /// - Throws: The error with which the exchange was stopped, because all callers have left.
-    func begin(_ permit: CircuitPermit?) throws {
+    func begin(_ permit: CircuitPermit?, connectTimeout: Duration?) throws {
         let now = clock.elapsed()
-        try state.withLock { try $0.begin(permit, at: now) }
+        try state.withLock { try $0.begin(permit, connectTimeout: connectTimeout, at: now) }
         checkIdleness(at: now)
         try state.withLock { try $0.check() }
     }
@@ -62,6 +64,17 @@ final class Exchange: Sendable {
         let now = clock.elapsed()
         _ = state.withLock { $0.beginAgain(at: now) }
         try state.withLock { try $0.check() }
+        checkIdleness(at: now)
+    }
+
+    /// Starts the limit for connecting, for a request that code of the application has passed on.
+    func beginConnecting(within limit: Duration?) {
+        guard let limit else { return }
+        let now = clock.elapsed()
+        state.withLock { state in
+            state.idleness.connectTimeout = limit
+            state.idleness.begin(at: now)
+        }
         checkIdleness(at: now)
     }
 
@@ -129,26 +142,44 @@ extension Exchange {
 
     /// Stops the request if it has been idle for too long, and otherwise starts a timer for the next check. Checks may run concurrently.
     private func checkIdleness(at now: Duration) {
-        let check: (since: Duration, number: Int, hasHead: Bool)? = state.withLock { state in
+        let check: (since: Duration, number: Int, hasHead: Bool, connectEnd: Duration?)? = state.withLock { state in
             guard state.isRunning else { return nil }
             let (since, number) = state.idleness.startCheck(at: now)
-            return (since, number, state.idleness.hasHead)
+            return (since, number, state.idleness.hasHead, state.idleness.connectEnd)
         }
         guard let check else { return }
+        var connectEnd = check.connectEnd
+        if let end = connectEnd, end <= now {
+            if stopConnecting() { return }
+            connectEnd = nil
+        }
         switch flight.checkIdleness(since: check.since, at: now, hasHead: check.hasHead) {
         case .tooLong(let timeout):
             let isAwaited = state.withLock { $0.body }?.isAwaited ?? false
             stop(flight.context.idleError(after: timeout, bodyIsAwaited: isAwaited, response: flight.response))
         case .again(let time):
-            let timer = clock.startTimer(after: time - now, for: self)
+            let timer = clock.startTimer(after: min(time, connectEnd ?? time) - now, for: self)
             state.withLock { $0.isRunning ? $0.idleness.plan(timer, ofCheck: check.number) : timer }?.cancel()
         case nil: break
         }
     }
 
+    /// Stops the request because no connection was ready in time.
+    /// - Returns: False if one has just become ready.
+    private func stopConnecting() -> Bool {
+        let error = flight.context.error(.cannotConnect, "no connection was ready after \(connectTimeout ?? .zero)")
+        let stop: ExchangeState.Stop?? = state.withLock { $0.idleness.connectEnd == nil ? .none : .some($0.stop(error)) }
+        guard let stop else { return false }
+        if let stop { end(stop, error) }
+        return true
+    }
+
     /// Stops the request with an error. Only the first stop counts.
     func stop(_ error: any Error) {
-        guard let stop = state.withLock({ $0.stop(error) }) else { return }
+        if let stop = state.withLock({ $0.stop(error) }) { end(stop, error) }
+    }
+
+    private func end(_ stop: ExchangeState.Stop, _ error: any Error) {
         stop.end?(error)
         guard stop.abandonsFlight else { return }
         reportToBreaker(error)
@@ -188,6 +219,15 @@ extension Exchange: ExchangeControl {
         }
         leave(lanes)
         flight.report(.waitsForNetwork)
+    }
+
+    var connectTimeout: Duration? { state.withLock { $0.idleness.connectTimeout } }
+
+    func didConnect() -> Bool {
+        state.withLock { state in
+            state.idleness.didConnect()
+            return state.isRunning
+        }
     }
 
     func bytesDidMove() { touch() }

@@ -60,10 +60,11 @@ struct ExchangeState: Sendable {
     mutating func endWait() { if case .queued = phase { phase = .queued(nil) } }
 
     /// The exchange leaves the queues, and is about to be sent.
-    mutating func begin(_ permit: CircuitPermit?, at now: Duration) throws {
+    mutating func begin(_ permit: CircuitPermit?, connectTimeout: Duration?, at now: Duration) throws {
         self.permit = permit
         try check()
         phase = .running(Running())
+        idleness.connectTimeout = connectTimeout
         idleness.begin(at: now)
     }
 
@@ -121,6 +122,10 @@ struct IdleClock: Sendable {
     /// The reason for a silence that is not the server's.
     enum Hold: Sendable { case none, reader, network }
 
+    /// The longest time until a connection is ready; `nil` for no limit.
+    var connectTimeout: Duration?
+    /// The time at which a connection has to be ready; `nil` once one is, and without a limit.
+    private(set) var connectEnd: Duration?
     private var lastActivity = Duration.zero
     private(set) var hold = Hold.none
     /// True once the head of the response has arrived.
@@ -129,8 +134,14 @@ struct IdleClock: Sendable {
     private var checkCount = 0
     private var timer: (number: Int, timer: StartedTimer)?
 
-    /// The time starts, with no head.
-    mutating func begin(at now: Duration) { (lastActivity, hasHead) = (now, false) }
+    /// The time starts, with no head and no connection.
+    mutating func begin(at now: Duration) {
+        (lastActivity, hasHead) = (now, false)
+        connectEnd = connectTimeout.map { now + $0.clampedForSleep }
+    }
+
+    /// A connection is ready.
+    mutating func didConnect() { connectEnd = nil }
 
     /// Bytes have moved.
     mutating func move(at now: Duration, isHead: Bool) {

@@ -8,14 +8,19 @@ final class Wire: Sendable {
     private let identities: Result<HostRules<TLSDemands>, any Error>
     /// The most bytes of a body, counted after any content coding is removed. `nil` for no limit.
     private let maximumBytes: Int?
+    private let connectTimeout: Duration?
     /// The transport in a form that the pipeline can pause. Found once, because the lookup takes longer than a request's other steps.
     private let controlled: any ControlledTransport
 
-    init(_ transport: any Transport, serverTrust: ServerTrust, identities: [String: ClientIdentity], maximumBytes: Int?) {
+    init(
+        _ transport: any Transport, serverTrust: ServerTrust, identities: [String: ClientIdentity], maximumBytes: Int?,
+        connectTimeout: Duration?
+    ) {
         self.transport = transport
         self.serverTrust = serverTrust
         self.identities = Result { try HostRules(identities.mapValues { TLSDemands(identity: $0) }) }
         self.maximumBytes = maximumBytes
+        self.connectTimeout = connectTimeout
         controlled = transport.controlled
     }
 
@@ -35,6 +40,12 @@ final class Wire: Sendable {
     /// True if no code of the application runs while the request is sent.
     func isStoppable(_ request: HTTPRequest, in context: CallContext) -> Bool {
         controlled.isStoppable && context.transport == nil && request.body.map { $0.isResolved && !$0.isStreamed } ?? true
+    }
+
+    /// Returns the longest time until a connection is ready. `nil` for no limit, and for a transport that does not tell.
+    func connectTimeout(of request: HTTPRequest, in context: CallContext) -> Duration? {
+        guard (context.transport?.controlled ?? controlled).limitsConnecting else { return nil }
+        return request[ConnectTimeout.self] ?? connectTimeout
     }
 
     /// Checks what no other step does, and returns the request with what it demands of the transport. The response names the request

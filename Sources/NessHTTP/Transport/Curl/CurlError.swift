@@ -18,7 +18,7 @@ enum CurlError {
         let quotesProxy = text.asciiLowercased.utf8.contains("proxy".utf8) && text.utf8.contains(UInt8(ascii: "@"))
         let reason = text.isEmpty || quotesProxy ? self.text(code) : text
         // OpenSSL's words for a fault of TLS may be any, except where the connection ended below TLS.
-        let kind = kind(code) ?? (isTLS(code) && !LibcurlText.isLoss(reason) ? .tls : nil)
+        let kind = code == 28 && !isSent ? .cannotConnect : kind(code) ?? (isTLS(code) && !LibcurlText.isLoss(reason) ? .tls : nil)
         var failure = LibcurlText.error(reason, kind, tlsFailure: tlsFailure(code))
         failure.isUnsent = !isSent && !wasSentBefore
         // These kinds promise that the server has not acted. A server that rejects a client's certificate says so when the request is

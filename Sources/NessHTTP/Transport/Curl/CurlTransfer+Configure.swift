@@ -26,12 +26,15 @@ extension CurlTransfer {
             // For libcurl, 0 means its default of 118 seconds.
             try limit > 0 ? handle.set(.maximumIdleSeconds, limit) : handle.set(.freshConnection, 1)
         }
-        if let limit = request[ExpectsContinue.self] {
-            try handle.set(.continueMilliseconds, Int(min(max(1, limit / .milliseconds(1)), 0x4000_0000)))
-        }
+        // The pipeline keeps to the limit. libcurl divides it among the addresses of a host; by default it has 300 seconds.
+        try handle.set(.connectMilliseconds, exchange.control?.connectTimeout.map(Self.milliseconds) ?? 0)
+        if let limit = request[ExpectsContinue.self] { try handle.set(.continueMilliseconds, Self.milliseconds(limit)) }
         try place(request.body, of: request.method)
         try handle.setHeaders(exchange.headerLines)
     }
+
+    /// The number of milliseconds in a duration, in the range that libcurl takes.
+    private static func milliseconds(_ duration: Duration) -> Int { Int(min(max(1, duration / .milliseconds(1)), 0x4000_0000)) }
 
     private func place(_ body: HTTPBody?, of method: HTTPMethod) throws {
         if method == .head {

@@ -75,6 +75,9 @@ public final class CurlTransport: ControlledTransport {
 
     package var isStoppable: Bool { true }
 
+    /// A libcurl before 7.80 does not tell before it sends.
+    package var limitsConnecting: Bool { engines.settings.library.keepsConnections }
+
     package func send(
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {

@@ -69,7 +69,7 @@ import Testing
             Event(name: "begin") { model in
                 guard !model.hasBegun, !model.hasFinished, !model.isInQueue else { return false }
                 do {
-                    try model.state.begin(nil, at: .zero)
+                    try model.state.begin(nil, connectTimeout: nil, at: .zero)
                     model.hasBegun = true
                     if model.stops > 0 { model.startedAfterStop = true }
                 } catch {}
