@@ -73,6 +73,9 @@ extension ConformanceFault {
         .head("loses empty fields", fails: ["contract.response-fields"]) { _, headers in
             for field in headers where field.value.isEmpty { headers.remove(field.name) }
         },
+        .head("reports the first line of a folded field", fails: ["contract.folded-field"]) { _, headers in
+            if let folded = headers["X-Fold"] { headers["X-Fold"] = String(folded.prefix(3)) }
+        },
         .head("joins cookies", fails: ["contract.set-cookie"]) { _, headers in
             if let joined = headers["Set-Cookie"] { headers["Set-Cookie"] = joined }
         },

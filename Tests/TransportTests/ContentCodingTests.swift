@@ -49,6 +49,23 @@ import Testing
     }
 
     @Test(
+        "zero bytes behind a gzip body are ignored, but other bytes fail the request, and so do zero bytes without end",
+        .enabled(if: Engine.isCurl), arguments: ["", "\0", "\0\0\n", "x"])
+    func padded(end: String) async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", zeros = Data(count: 5_000)
+        let steps: [ConnectionStep] = [.receiveRequest, .send(head), .sendData(CompressedBodies.gzipHello), .sendData(zeros)]
+        try await serving(script: { _ in steps + (end.isEmpty ? [.sendUntilClosed(zeros)] : [.send(end), .close]) }) { server in
+            let ness = Ness { $0.maximumResponseBytes = 1_000 }
+            if end == "\0" {
+                let text = try await ness.get(server.url).text()
+                #expect(text == "hello")
+            } else {
+                #expect(await ness.get(server.url).dataRequest().nessError()?.kind == .malformedResponse)
+            }
+        }
+    }
+
+    @Test(
         "a response whose content is not decoded keeps its fields: a HEAD, a requested unknown coding, `identity`",
         .toBeDecidedOnAMac("what URLSession does with a coding that it does not know"))
     func kept() async throws {

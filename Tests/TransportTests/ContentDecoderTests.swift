@@ -67,6 +67,47 @@ import Testing
         #expect(try decode(hello + skipped + hello, "zstd", pieces: pieces) == Data("hellohello".utf8))
     }
 
+    @Test("zero bytes after a gzip body or one of its members are padding, wherever the pieces end", arguments: [1, 2, 7, 1_000])
+    func padding(pieces: Int) throws {
+        let hello = CompressedBodies.gzipHello
+        for count in [1, 2, 511, 5_000] {
+            #expect(try decode(hello + Data(count: count), "gzip", pieces: pieces) == Self.hello)
+            let two = hello + Data(count: count) + hello + Data(count: count)
+            #expect(try decode(two, "gzip", pieces: pieces) == Data("hellohello".utf8))
+            // The inner body is padded, and the outer one as well.
+            #expect(try decode(CompressedBodies.gzipTwiceHello + Data(count: count), "gzip", "gzip", pieces: pieces) == Self.hello)
+            let error = #expect(throws: TransportError.self) {
+                try decode(hello + Data(count: count) + hello.dropLast(), "gzip", pieces: pieces)
+            }
+            #expect(error?.kind == .truncated)
+        }
+        let body = HTTPBody(hello + Data(count: 5_000)), zipped = try #require(try body.gzipped().data)
+        #expect(try decode(zipped, "gzip", "gzip", pieces: pieces) == Self.hello)
+    }
+
+    @Test("a body fails after 1 MiB that decodes to nothing, which no limit of decoded bytes would end")
+    func idle() throws {
+        let limit = BodyInflater.idleLimit, hello = CompressedBodies.gzipHello
+        // A member without content, and a block of DEFLATE without content (RFC 1951, 3.2.4).
+        let empty = try #require(try HTTPBody(Data()).gzipped().data), block = Data([0, 0, 0, 0xFF, 0xFF])
+        let start = CompressedBodies.rawDeflateHello.count
+        for (count, isTooLong) in [(limit - 30, false), (limit + (1 << 16), true)] {
+            let bodies: [(Data, String)] = [
+                (hello + Data(count: count), "gzip"),
+                (hello + Data((0..<count / empty.count).flatMap { _ in empty }), "gzip"),
+                (Data((0..<(count - start) / block.count).flatMap { _ in block }) + CompressedBodies.rawDeflateHello, "deflate"),
+            ]
+            for (body, coding) in bodies {
+                if isTooLong {
+                    let error = #expect(throws: TransportError.self) { try decode(body, coding, pieces: 16_384) }
+                    #expect(error?.kind == .malformedResponse)
+                } else {
+                    #expect(try decode(body, coding, pieces: 16_384) == Self.hello)
+                }
+            }
+        }
+    }
+
     @Test("a coding inside another one is decoded, even if the outer one yields nothing for a long time", arguments: samples.map(\.coding))
     func nested(coding: String) throws {
         let hello = try #require(Self.samples.first { $0.coding == coding }).hello
@@ -110,15 +151,17 @@ import Testing
 
     @Test("bytes after the end and damaged bytes are errors", arguments: [1, 1_000])
     func damaged(pieces: Int) {
-        for (body, coding) in [
-            (CompressedBodies.gzipHello + Data("x".utf8), "gzip"), (CompressedBodies.gzipHello + Data([0]), "gzip"),
+        let bodies: [(Data, String)] = [
+            (CompressedBodies.gzipHello + Data("x".utf8), "gzip"), (CompressedBodies.gzipHello + Data([0, 0, 10]), "gzip"),
+            (Data(count: 100) + CompressedBodies.gzipHello, "gzip"), (CompressedBodies.zlibHello + Data([0]), "deflate"),
             (CompressedBodies.zlibHello + Data("x".utf8), "deflate"), (CompressedBodies.rawDeflateHello + Data("x".utf8), "deflate"),
             (CompressedBodies.gzipHelloBadChecksum, "gzip"), (CompressedBodies.gzipHelloBadLength, "gzip"),
             (CompressedBodies.gzipHello + Data([0x1F, 0]), "gzip"), (Data("hello, this is plain text".utf8), "gzip"),
             (Data(repeating: 0xFF, count: 100), "deflate"), (CompressedBodies.brotliHello + Data("x".utf8), "br"),
             (Data(repeating: 0xFF, count: 100), "br"), (CompressedBodies.zstandardHello + Data("no frame".utf8), "zstd"),
             (CompressedBodies.zstandardHello.dropLast() + Data([0]), "zstd"), (Data("hello, this is plain text".utf8), "zstd"),
-        ] {
+        ]
+        for (body, coding) in bodies {
             let error = #expect(throws: TransportError.self) { try decode(body, coding, pieces: pieces) }
             #expect(error?.kind == .malformedResponse, "\(coding) \(Array(body.suffix(4)))")
         }

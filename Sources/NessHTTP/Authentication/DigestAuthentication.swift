@@ -10,6 +10,10 @@ import NessLock
 /// The hash functions are MD5 and SHA-256 with their session forms; hashed user names are supported. If a 401 has several challenges, the
 /// first supported one is used. The only supported protection is `auth`: a 401 that requires `auth-int` is final. A redirect carries the
 /// credential for the first URL, which a server may reject.
+///
+/// A challenge without `qop`, as old cameras and routers send it (RFC 2069), is used only if there is no other. It is weak: someone
+/// who reads the request can send its credential again while the nonce is valid, and someone who can change a challenge can remove its
+/// `qop`.
 public final class DigestAuthentication: Authentication, SecretAuthentication {
     /// The last challenge of an origin.
     private struct Nonce: Sendable {

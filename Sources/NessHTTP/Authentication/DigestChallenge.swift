@@ -36,30 +36,32 @@ package struct DigestChallenge: Sendable, Hashable {
     let isStale: Bool
     /// True if the server wants the user's name as a hash.
     let hashesUser: Bool
+    /// True for a challenge without `qop`, as in RFC 2069. Its response contains neither a count nor the client's nonce.
+    let isLegacy: Bool
 
-    /// Finds the first challenge that Ness supports. Servers list the challenge that they prefer first (RFC 7616, 3.7).
+    /// Finds the first challenge that Ness supports, with a `qop` if there is one. Servers list the challenge that they prefer first (RFC
+    /// 7616, 3.7).
     /// - Parameter fields: The values of the response's `WWW-Authenticate` fields.
     package static func first(in fields: [String]) -> DigestChallenge? {
-        for field in fields {
+        let challenges = fields.flatMap { field in
             var reader = HeaderFieldValue(field)
-            for (scheme, parameters) in reader.challenges() where scheme.lowercased() == "digest" {
-                if let challenge = DigestChallenge(parameters) { return challenge }
-            }
+            return reader.challenges().filter { $0.scheme.lowercased() == "digest" }.compactMap { DigestChallenge($0.parameters) }
         }
-        return nil
+        return challenges.first { !$0.isLegacy } ?? challenges.first
     }
 
     /// Makes a challenge from its parameters. Fails for an algorithm or a `qop` that Ness does not support, or if a required parameter is
     /// missing.
     private init?(_ parameters: [String: String]) {
-        guard let realm = parameters["realm"], let nonce = parameters["nonce"], let known = Algorithm(named: parameters["algorithm"]),
-            let protections = parameters["qop"]
+        guard let realm = parameters["realm"], let nonce = parameters["nonce"], let known = Algorithm(named: parameters["algorithm"])
         else { return nil }
-        guard HeaderFieldValue.members(protections.lowercased()).contains("auth") else { return nil }
+        let protections = parameters["qop"].map { HeaderFieldValue.members($0.lowercased()) }
+        guard protections?.contains("auth") != false else { return nil }
         // The credentials repeat these values, which could not be sent.
         let repeated = [realm, nonce, parameters["opaque"] ?? ""]
         let isSendable = repeated.allSatisfy { (try? HTTPHeaders.Field(name: HeaderName.authorization, value: $0).checkSyntax()) != nil }
         guard isSendable else { return nil }
+        isLegacy = protections == nil
         self.realm = realm
         self.nonce = nonce
         opaque = parameters["opaque"]
@@ -68,7 +70,7 @@ package struct DigestChallenge: Sendable, Hashable {
         hashesUser = parameters["userhash"]?.lowercased() == "true"
     }
 
-    /// Makes the value of the `Authorization` field (RFC 7616, 3.4).
+    /// Makes the value of the `Authorization` field (RFC 7616, 3.4; RFC 2069, 2.1.2, without `qop`).
     /// - Parameters:
     ///   - user: The user's name.
     ///   - password: The password.
@@ -83,12 +85,18 @@ package struct DigestChallenge: Sendable, Hashable {
         var secret = digest("\(user):\(realm):\(password.precomposedStringWithCanonicalMapping)")
         if algorithm?.isSession == true { secret = digest("\(secret):\(nonce):\(clientNonce)") }
         let counted = String(format: "%08lx", count)
-        let response = digest("\(secret):\(nonce):\(counted):\(clientNonce):auth:\(digest("\(method):\(target)"))")
+        let uses = isLegacy ? "" : "\(counted):\(clientNonce):auth:"
+        let response = digest("\(secret):\(nonce):\(uses)\(digest("\(method):\(target)"))")
 
         var fields = [hashesUser ? "username=\"\(digest("\(user):\(realm)"))\"" : Self.name(user)]
         fields += ["realm=\"\(realm)\"", "uri=\"\(target)\""]
         if let algorithm { fields.append("algorithm=\(algorithm.rawValue)") }
-        fields += ["nonce=\"\(nonce)\"", "nc=\(counted)", "cnonce=\"\(clientNonce)\"", "qop=auth", "response=\"\(response)\""]
+        fields.append("nonce=\"\(nonce)\"")
+        if !isLegacy { fields.append("nc=\(counted)") }
+        // The server needs it for the secret of a session.
+        if !isLegacy || algorithm?.isSession == true { fields.append("cnonce=\"\(clientNonce)\"") }
+        if !isLegacy { fields.append("qop=auth") }
+        fields.append("response=\"\(response)\"")
         if let opaque { fields.append("opaque=\"\(opaque)\"") }
         if hashesUser { fields.append("userhash=true") }
         return "Digest " + fields.joined(separator: ", ")

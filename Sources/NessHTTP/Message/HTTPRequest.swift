@@ -24,6 +24,7 @@ public struct HTTPRequest: Sendable {
         var secrets = SecretNames()
         var options = RequestOptions()
         var target: RequestTarget?
+        var fragment: URLFragment?
         var connectionDemands: (any AnyObject & Sendable)?
         var jsonDecoder: JSONDecoder?
     }
@@ -42,7 +43,7 @@ public struct HTTPRequest: Sendable {
     /// The target. It may be relative until the pipeline resolves it against the manager's base URL.
     public var url: URL {
         get { fields.url }
-        set { box.change { ($0.url, $0.target) = (newValue, nil) } }
+        set { box.change { ($0.url, $0.target, $0.fragment) = (newValue, nil, nil) } }
     }
     /// The header fields, in the order in which they are sent.
     public var headers: HTTPHeaders {
@@ -96,6 +97,12 @@ public struct HTTPRequest: Sendable {
     /// request, so a response of the cache or of a loader cannot lack it.
     var jsonDecoder: JSONDecoder? { fields.jsonDecoder }
 
+    /// The fragment that the URL had before the request was checked, or that a redirect named. Another URL has no such fragment.
+    var fragment: URLFragment? {
+        get { fields.fragment }
+        set { box.change { $0.fragment = newValue } }
+    }
+
     /// The demands on the connection, in a form that only the transport knows: see `tlsDemands`.
     var connectionDemands: (any AnyObject & Sendable)? {
         get { fields.connectionDemands }
@@ -141,7 +148,7 @@ public struct HTTPRequest: Sendable {
     func isIdentical(to other: HTTPRequest) -> Bool { box.isIdentical(to: other.box) }
 
     /// Returns this request, which was sent for several callers, as the request of one of them. It has that caller's identifier and
-    /// options, and the secret names of both.
+    /// options, and the secret names of both. It has that caller's fragment, unless a redirect named another.
     func shown(to caller: HTTPRequest) -> HTTPRequest {
         if id == caller.id { return self }
         var shown = self
@@ -149,6 +156,7 @@ public struct HTTPRequest: Sendable {
             fields.id = caller.id
             fields.options = caller.options
             fields.jsonDecoder = caller.jsonDecoder
+            if fields.fragment?.isOfRedirect != true { fields.fragment = caller.fragmentOfURL }
             guard caller.secrets != fields.secrets else { return }
             var secrets = caller.secrets
             secrets.hide(fields.secrets)

@@ -137,8 +137,9 @@ public struct HTTPResponse: Sendable {
         }
     }
 
-    /// The URL of the request that was sent last, after redirects.
-    public var url: URL { request.url }
+    /// The URL of the request that was sent last, after redirects. It has the fragment of the last `Location` that has one, or else that of
+    /// the caller's URL (RFC 9110, section 10.2.2). A fragment is not sent, so `request.url` has none.
+    public var url: URL { request.url.adding(request.fragment) }
 
     /// The content as text, in the character set that `Content-Type` names, or else in UTF-8. Invalid bytes become U+FFFD.
     public var text: String {

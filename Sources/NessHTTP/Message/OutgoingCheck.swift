@@ -21,8 +21,10 @@ package enum OutgoingCheck {
                 throw InvalidRequest("the timeout is not positive")
             }
             guard let url, url != request.url else { return request }
+            let fragment = request.fragmentOfURL
             var request = request
             request.url = url
+            request.fragment = fragment
             return request
         } catch let error as InvalidRequest {
             throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))

@@ -50,8 +50,8 @@ public struct Redirection: Sendable {
 }
 
 extension HTTPResponse {
-    /// The URL to which this redirect leads: its `Location`, resolved against the request's URL (RFC 3986, section 5). `nil` if the status
-    /// is not 301, 302, 303, 307 or 308, or if there is no valid `Location`.
+    /// The URL to which this redirect leads: its `Location`, resolved against the request's URL (RFC 3986, section 5), with the fragment of
+    /// `url` unless it has its own. `nil` if the status is not 301, 302, 303, 307 or 308, or if there is no valid `Location`.
     ///
     /// A response is a redirect only if it was not followed: see `RedirectPolicy` and `history`.
     public var redirectURL: URL? { redirectRequest()?.url }
@@ -60,7 +60,7 @@ extension HTTPResponse {
     ///
     /// - 303 turns any method except HEAD into GET. 301 and 302 turn POST into GET. Such a request loses its body and the fields that
     ///   describe it. Every other method keeps its body, and 307 and 308 keep method and body, for any origin.
-    /// - `Location` is resolved against the request's URL by RFC 3986.
+    /// - `Location` is resolved against the request's URL by RFC 3986. It inherits the fragment of that URL if it has none.
     /// - `Authorization`, `Cookie`, `Proxy-Authorization`, `Host` and every field that is secret by `Ness.Configuration.secretNames` are
     ///   removed if the target has another origin (scheme, host or port), or lies outside `scope`.
     /// - Parameter scope: The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
@@ -69,8 +69,10 @@ extension HTTPResponse {
         guard [301, 302, 303, 307, 308].contains(statusCode), let location = headers.values(for: HeaderName.location).first,
             let target = Self.resolve(location, against: request.url)
         else { return nil }
+        let named = target.encodedFragment.map { URLFragment(text: $0, isOfRedirect: true) }, fragment = named ?? request.fragmentOfURL
         var next = request
-        next.url = target
+        next.url = target.adding(fragment)
+        next.fragment = fragment
         next.body = next.body?.withUnresolvedFiles
         let becomesGet = statusCode == 303 ? request.method != .head : request.method == .post && statusCode <= 302
         if becomesGet {

@@ -80,6 +80,8 @@ enum LibcurlText {
         ("chunk", .malformedResponse), ("hexadecimal", .malformedResponse), ("encoding", .malformedResponse),
         ("header", .malformedResponse), ("weird", .malformedResponse), ("unsupported protocol", .malformedResponse),
         ("http/0.9", .malformedResponse), ("content-length", .malformedResponse), ("invalid", .malformedResponse),
+        // A header that begins with a folded line (libcurl 7.88).
+        ("bad argument", .malformedResponse),
     ]
 
     /// Returns true if a message says that an established connection was lost.

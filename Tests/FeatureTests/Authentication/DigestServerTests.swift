@@ -13,12 +13,16 @@ import Testing
         private static let (user, password, realm) = ("Mufasa", "Circle of Life", "http-auth@example.org")
         private let algorithm: String?
         private let saysStale: Bool
+        private let hasProtection: Bool
         /// The number of the current nonce, and the counts that it was used with.
         private let state = Lock((nonce: 1, counts: Set<Int>()))
 
         /// Makes a server.
         /// - Parameter saysStale: True if the server reports that a nonce was merely too old.
-        init(algorithm: String? = "SHA-256", saysStale: Bool = true) { (self.algorithm, self.saysStale) = (algorithm, saysStale) }
+        /// - Parameter hasProtection: False for a server of RFC 2069, without `qop`.
+        init(algorithm: String? = "SHA-256", saysStale: Bool = true, hasProtection: Bool = true) {
+            (self.algorithm, self.saysStale, self.hasProtection) = (algorithm, saysStale, hasProtection)
+        }
 
         func changeNonce() { state.withLock { $0 = ($0.nonce + 1, []) } }
 
@@ -30,27 +34,32 @@ import Testing
             }
             let named = algorithm.map { ", algorithm=\($0)" } ?? ""
             let stale = saysStale && sent?.contains("\"\(nonce)\"") == false ? ", stale=true" : ""
-            let challenge = #"Digest realm="\#(Self.realm)", qop="auth, auth-int"\#(named), nonce="\#(nonce)", opaque="a,b""#
+            let protection = hasProtection ? #", qop="auth, auth-int""# : ""
+            let challenge = #"Digest realm="\#(Self.realm)"\#(protection)\#(named), nonce="\#(nonce)", opaque="a,b""#
             return .status(401, headers: ["WWW-Authenticate": #"Basic realm="simple, or not", "# + challenge + stale])
         }
 
         private func isRight(_ field: String, _ request: ReceivedRequest, _ nonce: String) -> Bool {
             guard field.hasPrefix("Digest "), let parameters = Self.parameters(field.dropFirst(7)) else { return false }
-            let wanted = [
-                "username": Self.user, "realm": Self.realm, "nonce": nonce, "opaque": "a,b", "uri": request.target, "qop": "auth",
-            ]
+            let wanted = ["username": Self.user, "realm": Self.realm, "nonce": nonce, "opaque": "a,b", "uri": request.target]
             guard wanted.allSatisfy({ parameters[$0.key] == $0.value }), parameters["algorithm"] == algorithm,
-                let counted = parameters["nc"], counted.count == 8, let count = Int(counted, radix: 16),
-                let clientNonce = parameters["cnonce"], !clientNonce.isEmpty
+                parameters["qop"] == (hasProtection ? "auth" : nil)
             else { return false }
+            let isSession = algorithm?.hasSuffix("-sess") == true
+            guard parameters.keys.contains("nc") == hasProtection, parameters.keys.contains("cnonce") == (hasProtection || isSession) else {
+                return false
+            }
+            let counted = parameters["nc"] ?? "", clientNonce = parameters["cnonce"] ?? ""
+            guard !hasProtection || (counted.count == 8 && !clientNonce.isEmpty) else { return false }
             let hash = { (text: String) in
                 let data = Data(text.utf8)
                 return TestHash.hexadecimal(self.algorithm?.hasPrefix("SHA-256") == true ? TestHash.sha256(data) : TestHash.md5(data))
             }
             var secret = hash("\(Self.user):\(Self.realm):\(Self.password)")
-            if algorithm?.hasSuffix("-sess") == true { secret = hash("\(secret):\(nonce):\(clientNonce)") }
+            if isSession { secret = hash("\(secret):\(nonce):\(clientNonce)") }
             let asked = hash("\(request.method.rawValue):\(request.target)")
-            let isFresh = state.withLock { $0.counts.insert(count).inserted }
+            guard hasProtection else { return parameters["response"] == hash("\(secret):\(nonce):\(asked)") }
+            let isFresh = Int(counted, radix: 16).map { count in state.withLock { $0.counts.insert(count).inserted } } ?? false
             return isFresh && parameters["response"] == hash("\(secret):\(nonce):\(counted):\(clientNonce):auth:\(asked)")
         }
 
@@ -88,6 +97,21 @@ import Testing
             #expect(server.requests.map { $0.headers.contains("Authorization") } == [false, true, true, true])
             let credentials = server.requests.compactMap { $0.headers["Authorization"] }
             #expect(credentials.enumerated().allSatisfy { $1.contains("nc=0000000\($0 + 1)") })
+        }
+    }
+
+    @Test(
+        "a server that sends no qop gets the response of RFC 2069, with the client nonce for a session",
+        arguments: [nil, "MD5", "MD5-sess", "SHA-256"])
+    func legacy(algorithm: String?) async throws {
+        let digest = DigestServer(algorithm: algorithm, hasProtection: false)
+        let authentication = DigestAuthentication(user: "Mufasa", password: "Circle of Life")
+        try await withServer({ digest.reply(to: $0) }, configure: { $0.authentication = authentication }) { server, ness in
+            let first = try await ness.get("dir/index.html").text()
+            digest.changeNonce()
+            let second = try await ness.post("form?q=%C3%A4").set(body: Data("body".utf8)).text()
+            #expect([first, second] == ["GET ", "POST body"])
+            #expect(server.requests.map { $0.headers.contains("Authorization") } == [false, true, true, true])
         }
     }
 

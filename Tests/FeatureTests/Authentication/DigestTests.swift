@@ -52,6 +52,30 @@ struct DigestTests {
         #expect(!answer.contains("userhash"))
     }
 
+    @Test("a challenge without qop gets the response of RFC 2069, 2.4, without count and client nonce")
+    func legacy() throws {
+        let field =
+            #"Digest realm="testrealm@host.com", nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", opaque="5ccc069c403ebaf9f0171e9517f40e41""#
+        // The password as the RFC's later readers found it: erratum 749 corrects the response.
+        let answer = try Self.answer(field, password: "CircleOfLife")
+        #expect(
+            answer == #"Digest username="Mufasa", realm="testrealm@host.com", uri="/dir/index.html", "#
+                + #"nonce="dcd98b7102dd2f0e8b11d0f600bfb0c093", response="1949323746fe6a43ef61f9606e7febea", "#
+                + #"opaque="5ccc069c403ebaf9f0171e9517f40e41""#)
+        // A session's secret contains the client's nonce, which the server has to know.
+        let session = try Self.answer(field + ", algorithm=MD5-sess", password: "CircleOfLife")
+        #expect(session.contains(#", cnonce="\#(Self.clientNonce)", response=""#) && !session.contains("nc=") && !session.contains("qop"))
+    }
+
+    @Test(
+        "a challenge with qop is preferred to one without, in every order",
+        arguments: [
+            [#"Digest realm="1", nonce="n", Digest realm="2", nonce="n", qop="auth""#],
+            [#"Digest realm="2", nonce="n", qop="auth", Digest realm="1", nonce="n", algorithm=SHA-256"#],
+            [#"Digest realm="1", nonce="n""#, #"Digest realm="2", nonce="n", qop=auth, algorithm=MD5"#],
+        ])
+    func preferred(fields: [String]) { #expect(DigestChallenge.first(in: fields)?.realm == "2") }
+
     @Test("a user name beyond ASCII is sent as RFC 7616, 3.4.4, requires, plain or hashed") func userNames() throws {
         let field = #"Digest realm="api@example.org", qop="auth", algorithm=SHA-256, nonce="\#(Self.nonce)", charset=UTF-8"#
         // The name is made of a letter and a combining mark; it is hashed in normalization form C.
@@ -89,7 +113,8 @@ struct DigestTests {
     }
 
     @Test(arguments: [
-        "", "Digest", "Basic realm=\"Digest\"", "Digest realm=\"r\", nonce=\"n\"", "Digest realm=\"r\", qop=\"auth\"", "=,\"\\",
+        "", "Digest", "Basic realm=\"Digest\"", "Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\"",
+        "Digest realm=\"r\", nonce=\"n\", qop=\"\"", "Digest realm=\"r\", qop=\"auth\"", "=,\"\\",
         "Digest =\"",
         "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", algorithm=MD4", "\"Digest\" realm=r", "Digest realm=\"r nonce=\"n\" qop=\"auth\"",
         "Digest realm=\"a\u{7f}b\", nonce=\"n\", qop=\"auth\"", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\", opaque=\"\u{1}\"",

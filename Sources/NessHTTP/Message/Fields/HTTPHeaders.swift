@@ -81,6 +81,12 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     ///   - name: The field's name.
     public mutating func add(_ value: String, for name: String) { fields.append(Field(name: name, value: value)) }
 
+    /// Continues the value of the last field line, after a space. Empty headers do not change.
+    mutating func continueLast(with text: String) {
+        guard let last = fields.indices.last, !text.isEmpty else { return }
+        fields[last].value += fields[last].value.isEmpty ? text : " \(text)"
+    }
+
     /// Makes room for a number of field lines.
     package mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
 

@@ -83,7 +83,9 @@ extension Pipeline {
         case .given(let authentication): return authentication
         case .environment: return environment.authentication
         case .inherited:
-            return environment.baseURL?.contains(request.url) == true ? environment.authentication : nil
+            // The response to a TRACE shows what it was sent with (RFC 9110, 9.3.8).
+            let isTaken = request.method != .trace && environment.baseURL?.contains(request.url) == true
+            return isTaken ? environment.authentication : nil
         }
     }
 }

@@ -91,10 +91,11 @@ package final class RequestPreparation: Sendable {
 }
 
 extension ServerEnvironment {
-    /// Returns the default headers that a request does not set itself. Secret ones go only to URLs inside the base URL.
+    /// Returns the default headers that a request does not set itself. Secret ones go only to URLs inside the base URL, and
+    /// never with a TRACE.
     fileprivate func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
         if defaultHeaders.isEmpty { return [] }
-        let isInside = contains(request)
+        let isInside = contains(request) && request.method != .trace
         return defaultHeaders.filter { field in
             !request.headers.contains(field.name) && (isInside || !request.secrets.containsHeader(field.name))
         }

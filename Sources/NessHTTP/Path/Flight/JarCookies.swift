@@ -30,12 +30,17 @@ final class JarCookies: Sendable {
     }
 }
 
+extension HTTPRequest {
+    /// True for a request that gets the jar's cookies. The response to a TRACE would show them (RFC 9110, 9.3.8).
+    var takesCookies: Bool { !self[BypassesCookies.self] && method != .trace }
+}
+
 extension CookieJar {
     /// Adds the jar's cookies to a request. This happens above the cache and the sharing of flights, because they must not give one user
     /// another user's response.
     @inline(never)
     func add(to request: inout HTTPRequest, in context: inout CallContext) {
-        if request[BypassesCookies.self] { return }
+        if !request.takesCookies { return }
         let cookies = JarCookies()
         request = cookies.set(in: request) { header(for: request.url, besides: $0) }
         context.cookies = cookies

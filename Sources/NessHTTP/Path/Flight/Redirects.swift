@@ -31,7 +31,7 @@ extension Pipeline {
     /// Returns a request with the cookies of its URL.
     @inline(never)
     private func withCookies(_ request: HTTPRequest, _ flight: Flight) -> HTTPRequest {
-        guard let jar, !request[BypassesCookies.self] else { return request }
+        guard let jar, request.takesCookies else { return request }
         let cookies = flight.context.cookies ?? JarCookies()
         return cookies.set(in: request) { jar.header(for: request.url, besides: $0) }
     }

@@ -27,8 +27,13 @@ final class BodyInflater {
     private var isAtEnd = false
     /// True until the library has consumed input.
     private var isFresh = true
+    /// The number of consumed bytes since the last decoded one: padding, and members or blocks without content.
+    private var idleCount = 0
     /// True if the library filled the output, so that it may hold more.
     private var isPending = false
+
+    /// The most consumed bytes that decode to nothing. A limit of decoded bytes does not end a body of such bytes.
+    static let idleLimit = 1 << 20
 
     /// The content codings whose libraries the process has.
     static let codings: [String] = Format.allCases.filter { format in
@@ -59,6 +64,17 @@ final class BodyInflater {
             let rest = input.count - offset
             // Repeated calls without input are an error to libzstd.
             if rest == 0, isAtEnd || !isPending { return 0 }
+            guard idleCount <= Self.idleLimit else {
+                throw TransportError(.malformedResponse, "\(Self.idleLimit) bytes of the compressed body decode to nothing")
+            }
+            if isAtEnd, format == .gzip, input[offset] == 0 {
+                // Files are padded with zero bytes to the size of a block.
+                let padding = input[offset...].prefix { $0 == 0 }.count
+                offset += padding
+                idleCount += padding
+                dropConsumed()
+                continue
+            }
             if isAtEnd {
                 // A gzip file may have several members (RFC 1952, 2.2), a body of Zstandard several frames (RFC 8878, 3).
                 guard format == .zstandard || (format == .gzip && input[offset] == 0x1F), ness_inflate_reset(stream) else {
@@ -80,14 +96,18 @@ final class BodyInflater {
             isFresh = false
             isAtEnd = code == 1
             isPending = produced == output.count
-            if offset == input.count {
-                input.removeAll(keepingCapacity: true)
-                offset = 0
-            }
+            dropConsumed()
             if produced > 0 { return produced }
             // After the end of a member, the next one may follow.
             if !isAtEnd { return 0 }
         }
+    }
+
+    /// Makes room for more input.
+    private func dropConsumed() {
+        guard offset == input.count else { return }
+        input.removeAll(keepingCapacity: true)
+        offset = 0
     }
 
     private func step(_ output: UnsafeMutableBufferPointer<UInt8>) -> (produced: Int, code: Int32) {
@@ -98,6 +118,7 @@ final class BodyInflater {
                 &produced)
         }
         offset += consumed
+        idleCount = produced > 0 ? 0 : idleCount + consumed
         return (produced, code)
     }
 

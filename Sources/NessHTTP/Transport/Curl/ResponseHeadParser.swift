@@ -24,6 +24,8 @@ struct ResponseHeadParser: Sendable {
     private(set) var isComplete = false
     /// The trailer fields so far.
     private(set) var trailers = HTTPHeaders()
+    /// True after the line of a field, which a folded line may continue.
+    private var isInField = false
     /// True if the last status line is one of HTTP/1.
     private(set) var isHTTP1 = false
 
@@ -41,7 +43,7 @@ struct ResponseHeadParser: Sendable {
         let bytes = UnsafeBufferPointer(rebasing: line[..<count])
         if isComplete {
             // A field that is not valid is not worth the response.
-            try? Self.add(bytes, to: &trailers)
+            isInField = (try? Self.add(bytes, to: &trailers, isInField)) != nil
             return nil
         }
         guard let statusCode else {
@@ -51,9 +53,11 @@ struct ResponseHeadParser: Sendable {
             return nil
         }
         guard bytes.isEmpty else {
-            try Self.add(bytes, to: &headers)
+            try Self.add(bytes, to: &headers, isInField)
+            isInField = true
             return nil
         }
+        isInField = false
         if statusCode == 101 { throw Self.malformed("the server switched protocols, which was not requested") }
         let head = Head(statusCode: statusCode, headers: headers)
         self.statusCode = nil
@@ -80,10 +84,15 @@ struct ResponseHeadParser: Sendable {
         }
     }
 
-    /// Adds a field. An engine's thread parses the heads of many responses, so it looks at each byte once.
-    private static func add(_ line: UnsafeBufferPointer<UInt8>, to fields: inout HTTPHeaders) throws {
-        if line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") {
-            throw malformed("a header line begins with white space")
+    /// Adds a field, or a folded line to the field before it (RFC 9112, 5.2). An engine's thread parses the heads of many responses, so it
+    /// looks at each byte once.
+    private static func add(_ line: UnsafeBufferPointer<UInt8>, to fields: inout HTTPHeaders, _ isInField: Bool) throws {
+        if let first = line.first, isWhiteSpace(first) {
+            guard isInField, let field = fields.last else { throw malformed("a folded header line continues no field") }
+            // libcurl has read the length of the body from the field's first line. Later versions join the lines before they read them.
+            let isFraming = [HeaderName.contentLength, HeaderName.transferEncoding].contains(where: field.name.equalsIgnoringCase)
+            guard !isFraming else { throw malformed("the field \(field.name) is folded") }
+            return fields.continueLast(with: try value(of: line))
         }
         var colon = 0, isToken = true
         while colon < line.count, line[colon] != UInt8(ascii: ":") {
@@ -92,17 +101,23 @@ struct ResponseHeadParser: Sendable {
         }
         guard colon > 0, colon < line.count else { throw malformed("a header line has no name") }
         guard isToken else { throw malformed("a header's name is not a token") }
-        var start = colon + 1, end = line.count
-        while start < end, isWhiteSpace(line[start]) { start += 1 }
-        while end > start, isWhiteSpace(line[end - 1]) { end -= 1 }
+        let name = UnsafeBufferPointer(rebasing: line[..<colon])
+        fields.add(try value(of: UnsafeBufferPointer(rebasing: line[(colon + 1)...])), for: String(decoding: name, as: UTF8.self))
+    }
+
+    /// Returns the value of a field, or of a part of it, without the white space around it.
+    private static func value(of bytes: UnsafeBufferPointer<UInt8>) throws -> String {
+        var start = 0, end = bytes.count
+        while start < end, isWhiteSpace(bytes[start]) { start += 1 }
+        while end > start, isWhiteSpace(bytes[end - 1]) { end -= 1 }
         var bits: UInt8 = 0
         for index in start..<end {
-            let byte = line[index]
+            let byte = bytes[index]
             if byte == 0 || byte == 10 || byte == 13 { throw malformed("the value of a header has a control character") }
             bits |= byte
         }
-        let value = UnsafeBufferPointer(rebasing: line[start..<end]), name = UnsafeBufferPointer(rebasing: line[..<colon])
-        fields.add(bits < 128 ? String(decoding: value, as: UTF8.self) : text(value), for: String(decoding: name, as: UTF8.self))
+        let value = UnsafeBufferPointer(rebasing: bytes[start..<end])
+        return bits < 128 ? String(decoding: value, as: UTF8.self) : text(value)
     }
 
     private static func isWhiteSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }

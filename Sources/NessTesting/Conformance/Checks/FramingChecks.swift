@@ -3,7 +3,7 @@ import NessHTTP
 
 extension TransportConformance {
     /// Runs a GET against a server that sends a string and ends the connection.
-    private static func get(_ text: String, then last: ConnectionStep = .close, in context: CheckContext) async throws -> ExchangeRecord {
+    static func get(_ text: String, then last: ConnectionStep = .close, in context: CheckContext) async throws -> ExchangeRecord {
         let server = try await context.serve(script: { _ in [.receiveRequest, .send(text), last] })
         return await context.run(try context.request(to: server))
     }

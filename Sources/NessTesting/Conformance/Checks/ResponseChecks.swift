@@ -120,6 +120,13 @@ extension TransportConformance {
             context.expect("X-Twice", headers["X-Twice"]?.filter { $0 != " " }, equals: "a,b")
             context.expect("Content-Length", headers["Content-Length"], equals: "1")
         },
+        Group.contract.check("folded-field", "The lines of a folded header field are joined by a space (RFC 9112, 5.2).") { context in
+            for (lines, joined) in [("one\r\n two", "one two"), ("one\r\n\ttwo;\r\n   three: 3", "one two; three: 3")] {
+                let record = try await get(ok + "X-Fold: \(lines)\r\nContent-Length: 5\r\n\r\nhello", in: context)
+                context.expect("the response", record, gives: 200, "hello")
+                context.expect("X-Fold", record.headers.values(for: "X-Fold"), equals: [joined])
+            }
+        },
         Group.contract.check("set-cookie", "Each Set-Cookie line is a separate value, even with commas.") { context in
             let cookies = ["a=1; Expires=Sun, 06 Nov 2044 08:49:37 GMT", "b=2", "c=\"3,4\"; Path=/"]
             let server = try await context.serve { _ in cookies.reduce(.text("x")) { $0.adding($1, for: "Set-Cookie") } }

@@ -41,6 +41,7 @@ extension Misbehavior {
                 long.prefix(100) + Data(repeating: 0xFF, count: 50) + long.dropFirst(150)),
             encoded("gzip-of-text", "Claims gzip for plain text.", .anyFailure, text),
             encoded("gzip-empty", "Claims gzip for an empty body.", .successOrFailure(status: 200, body: ""), Data()),
+            encoded("gzip-padded", "Sends zero bytes behind a gzip body.", .helloOrFailure, gzip + Data(count: 5_000)),
             encoded("gzip-garbage-behind", "Sends text behind a gzip body.", .helloOrFailure, gzip + Data("garbage".utf8)),
             encoded(
                 "gzip-twice", "Compresses twice, and says so.", .helloOrFailure, CompressedBodies.gzipTwiceHello, as: "gzip, gzip"),
