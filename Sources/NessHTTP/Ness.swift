@@ -135,10 +135,10 @@ public final class Ness: Sendable {
     }
 
     /// The largest number of concurrent exchanges with each origin. Other requests wait. A higher number starts waiting requests. A lower
-    /// number ends no exchange.
+    /// number ends no exchange, but none starts above it.
     ///
-    /// Zero pauses the manager: no exchange starts, except those of requests that hold a place with the host and wait for
-    /// `Configuration.maximumConcurrentRequests` or the throttle. During a pause, deadlines pass but timeouts do not.
+    /// Zero pauses the manager: no exchange starts, regardless of what its request waits for, except with
+    /// `RequestBuilder.withoutQueueing()`. During a pause, deadlines pass but timeouts do not.
     public var maximumConnectionsPerHost: Int {
         get { pipeline.hosts.limit }
         set { pipeline.hosts.limit = newValue }

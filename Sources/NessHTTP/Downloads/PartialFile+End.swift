@@ -7,11 +7,11 @@ extension PartialFile {
         state.withLock { $0.isClosed = true }
         await afterWrites { [self] in
             // A file that cannot be locked again may be another download's.
-            guard hasFile, let file = try? openNow() else { return }
+            guard hasFile, (try? openNow()) != nil else { return }
             let (record, failure) = state.withLock { ($0.record, $0.syncFailure) }
             if record.isOfUse, failure == nil { sync() }
             if !record.isOfUse || access(recordPath, F_OK) != 0 { remove() }
-            file.closeNow()
+            closeFiles()
         }
     }
 
@@ -19,10 +19,18 @@ extension PartialFile {
     func abandon() async {
         state.withLock { $0.isClosed = true }
         await afterWrites { [self] in
-            guard hasFile, let file = try? openNow() else { return }
+            guard hasFile, (try? openNow()) != nil else { return }
             remove()
-            file.closeNow()
+            closeFiles()
         }
+    }
+
+    /// Closes the file and that of its record. A transport that ignores the end may hold this object, and with it both files, for long.
+    private func closeFiles() {
+        state.withLock { state in
+            state.records.closeFile()
+            return state.file
+        }?.closeNow()
     }
 
     /// True unless the file was removed when it was closed for a wait.
@@ -40,7 +48,7 @@ extension PartialFile {
         return try await withTaskCancellationHandler {
             try await afterWrites { [self] in
                 let result = Result { try finishNow(destination, replaces, expectation) }
-                if case .success = result { state.withLock { $0.file }?.closeNow() }
+                if case .success = result { closeFiles() }
                 return result
             }.get()
         } onCancel: {

@@ -127,7 +127,10 @@ struct RecordFile: Sendable {
     }
 
     /// Closes the file that notes are written to. The next note makes another one.
-    mutating func closeFile() { (current, noteLength) = (nil, 0) }
+    mutating func closeFile() {
+        current?.file.closeNow()
+        (current, noteLength) = (nil, 0)
+    }
 
     /// Removes the file.
     /// - Returns: True if the file existed.

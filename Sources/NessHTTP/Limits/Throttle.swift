@@ -56,7 +56,7 @@ final class Throttle: Sendable {
     func enter(_ request: HTTPRequest) throws -> Waiter? {
         if request[BypassesThrottle.self] { return nil }
         try Task.checkCancellation()
-        let origin = limit.scope == .host ? request.origin : nil
+        let origin = origin(of: request)
         // Under the lock throughout: if a bucket were removed while a request enters it, a second bucket with the same key would exist.
         return state.withLock { state in
             if let bucket = state.buckets[origin] { return bucket.enter() }
@@ -69,6 +69,14 @@ final class Throttle: Sendable {
             return bucket.enter()
         }
     }
+
+    /// Takes back the token of a request that was not sent.
+    func giveBack(_ request: HTTPRequest) {
+        if !request[BypassesThrottle.self] { state.withLock { $0.buckets[origin(of: request)] }?.giveBack(1) }
+    }
+
+    /// Returns the origin whose bucket a request uses; `nil` for the one of all origins.
+    private func origin(of request: HTTPRequest) -> ParsedURL.Origin? { limit.scope == .host ? request.origin : nil }
 
     /// Discards the buckets. Requests that still wait in them were dropped before the reset, and leave their queues by themselves.
     func reset() { state.withLock { $0 = State() } }

@@ -107,8 +107,9 @@ final class ThrottleBucket: Sendable {
         if refused > 0 { giveBack(refused) }
     }
 
-    /// Takes back the tokens of waiters that were dropped while they were admitted. The waiters after them are admitted sooner.
-    private func giveBack(_ count: Int) {
+    /// Takes back tokens that were not used, such as those of waiters that were dropped while they were admitted. The waiters after them are
+    /// admitted sooner.
+    func giveBack(_ count: Int) {
         let now = clock.elapsed()
         let timer: Task<Void, Never>? = state.withLock { state in
             state.fullAt -= interval * count

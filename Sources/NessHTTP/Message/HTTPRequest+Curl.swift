@@ -1,10 +1,13 @@
 import Foundation
 
 extension HTTPRequest {
-    /// The request as a command for `curl`, in one line for a POSIX shell with `$'…'`, such as bash or zsh. Secrets are redacted.
+    /// The request as a command for `curl`, in one line that Unix shells read alike. Secrets are redacted.
     ///
-    /// Pasting the command runs only `curl`, and never makes it read a file, regardless of what the request contains. A body that is long,
-    /// in a file or not text is left to the standard input (`--data-binary @-`).
+    /// Pasting the command runs only `curl`, and never makes it read a file, regardless of what the request contains. The shell's `printf`
+    /// makes the line breaks and the invisible characters. A line break at the end of a field is left out, because a shell cannot pass it.
+    ///
+    /// A body that is long, in a file or not text is left to the standard input (`--data-binary @-`). A body that ends with a line break is
+    /// piped there.
     public var curlCommand: String { curlCommand(revealingSecrets: false) }
 
     /// Returns the request as a command for `curl`: see `curlCommand`.
@@ -12,7 +15,7 @@ extension HTTPRequest {
     /// - Returns: The command, in one line.
     public func curlCommand(revealingSecrets: Bool) -> String {
         let redactor = redactor
-        var parts = ["curl", "--globoff"]
+        var parts = ["curl", "--globoff"], input = ""
         // A manager sends no file URL, but for such a URL curl would read the file.
         if url.scheme.map({ ["http", "https"].contains($0.lowercased()) }) == false { parts += ["--proto", "=http,https"] }
         switch (method, body) {
@@ -42,37 +45,60 @@ extension HTTPRequest {
                     ? String(data: $0, encoding: .utf8).flatMap { $0.utf8.contains(0) ? nil : $0 }
                     : redactor.redacted(body: $0, contentType: type)
             }
-            parts += text.map { ["--data-raw", $0.shellQuoted] } ?? ["--data-binary", "@-"]
+            if let text, text.unicodeScalars.last != "\n" {
+                parts += ["--data-raw", text.shellQuoted]
+            } else {
+                // The shell removes line breaks from the end of what a command substitution prints.
+                input = text.map { $0.shellPrinted + " | " } ?? ""
+                parts += ["--data-binary", "@-"]
+            }
         }
-        return parts.joined(separator: " ")
+        return input + parts.joined(separator: " ")
     }
 }
 
 extension String {
-    /// The text as one word for a shell, on one line.
+    /// The text as one word, on one line, that sh, zsh and fish read alike.
     fileprivate var shellQuoted: String {
+        if isEmpty { return "''" }
         // Scalars, and not Characters: an apostrophe and a combining mark are one Character, which would not be escaped.
-        guard unicodeScalars.contains(where: \.isInvisible) else {
-            return "'" + unicodeScalars.map { $0 == "'" ? #"'\''"# : String($0) }.joined() + "'"
+        let scalars = Array(unicodeScalars)
+        if scalars.contains(where: \.isInvisible) { return "\"$(\(shellPrinted))\"" }
+        var word = "", isQuoted = false
+        for (scalar, next) in zip(scalars, scalars.dropFirst() + ["'"]) {
+            // Between single quotes, fish reads `\\` and `\'` as escapes, and sh does not.
+            let isEscaped = scalar == "'" || scalar == "\\" && (next == "'" || next == "\\")
+            // An option of zsh reads `''` between single quotes as one quote. None stands here, because each quoted part has content.
+            if isEscaped == isQuoted {
+                word += "'"
+                isQuoted.toggle()
+            }
+            if isEscaped { word += "\\" }
+            word.unicodeScalars.append(scalar)
         }
-        var quoted = ""
+        return isQuoted ? word + "'" : word
+    }
+
+    /// The `printf` command, on one line, that prints the text in sh, zsh and fish alike.
+    fileprivate var shellPrinted: String {
+        var text = ""
         for scalar in unicodeScalars {
             switch scalar {
             // A shell's word can't hold it.
             case "\0": continue
-            case "'", "\\": quoted += "\\\(scalar)"
-            case "\n": quoted += "\\n"
-            case "\r": quoted += "\\r"
-            case "\t": quoted += "\\t"
-            // Three octal digits at most are read, so that what follows stays what it is.
-            case _ where scalar.value < 32 || scalar.value == 127:
-                let octal = String(scalar.value, radix: 8)
-                quoted += "\\" + String(repeating: "0", count: 3 - octal.count) + octal
-            case _ where scalar.isInvisible:
-                for byte in String(scalar).utf8 { quoted += "\\" + String(byte, radix: 8) }
-            default: quoted.unicodeScalars.append(scalar)
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            // The history of an interactive shell sees a `!` here, and a single `"` would make it see those of later words.
+            case _ where scalar.isInvisible || "'\\\"!".unicodeScalars.contains(scalar):
+                // POSIX reads three octal digits at most after the zero, so that a digit that follows stays what it is.
+                for byte in String(scalar).utf8 {
+                    let octal = String(byte, radix: 8)
+                    text += "\\0" + String(repeating: "0", count: 3 - octal.count) + octal
+                }
+            default: text.unicodeScalars.append(scalar)
             }
         }
-        return "$'\(quoted)'"
+        return "printf %b '\(text)'"
     }
 }

@@ -11,6 +11,12 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
         /// The number of occupied slots. While a task waits, it is at least the limit.
         fileprivate var running = 0
         fileprivate var waiting = WaiterQueue<Waiter>()
+        /// The tasks that have given a slot back: see `enterAgain(_:)`. They go before the others.
+        fileprivate var returned = WaiterQueue<Waiter>()
+
+        fileprivate var isIdle: Bool { running == 0 && waiting.isEmpty && returned.isEmpty }
+
+        fileprivate func takeFirst() -> Waiter? { returned.takeFirst() ?? waiting.takeFirst() }
 
         fileprivate init(_ key: Key) { self.key = key }
     }
@@ -21,7 +27,8 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     /// - Parameter limit: The number of slots of each key, at least one.
     init(limit: Int) { state = Lock(LimiterState(limit: max(1, limit))) }
 
-    /// The number of slots of each key. At 0 nothing starts. Raising the limit admits waiting tasks; lowering it ends nothing.
+    /// The number of slots of each key. At 0 nothing starts. Raising the limit admits waiting tasks; lowering it ends nothing. Before a task
+    /// starts, it calls `enterAgain(_:)`.
     var limit: Int {
         get { state.withLock { $0.limit } }
         set {
@@ -45,13 +52,25 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
                 lane.running += 1
                 return (lane, nil)
             }
-            return (lane, lane.waiting.join { id in Waiter { [self] in abandon(id, lane) } })
+            return (lane, lane.waiting.join { id in Waiter { [self] in abandon(lane) { $0.waiting.leave(id) } } })
         }
     }
 
-    private func abandon(_ id: WaiterQueue<Waiter>.ID, _ lane: Lane) {
+    /// Gives a slot back, and waits for another one, if more slots are occupied than the limit, which was lowered. A task calls this before
+    /// it starts, because it may have waited elsewhere since it got the slot.
+    /// - Returns: The wait, in front of all that have not had a slot; `nil` if the task keeps its slot.
+    @inline(never)
+    func enterAgain(_ lane: Lane) -> Waiter? {
         state.withLock { state in
-            lane.waiting.leave(id)
+            guard lane.running > state.limit else { return nil }
+            lane.running -= 1
+            return lane.returned.join { id in Waiter { [self] in abandon(lane) { $0.returned.leave(id) } } }
+        }
+    }
+
+    private func abandon(_ lane: Lane, _ leave: (Lane) -> Void) {
+        state.withLock { state in
+            leave(lane)
             state.forgetIfIdle(lane)
         }
     }
@@ -86,7 +105,7 @@ struct LimiterState<Key: Hashable & Sendable>: Sendable {
 
     /// Hands a released slot to the task that has waited longest. Frees the slot if no task waits, or if the limit was lowered.
     fileprivate mutating func passOn(_ lane: Lane) -> Waiter? {
-        if lane.running <= limit, let next = lane.waiting.takeFirst() { return next }
+        if lane.running <= limit, let next = lane.takeFirst() { return next }
         lane.running -= 1
         forgetIfIdle(lane)
         return nil
@@ -95,7 +114,7 @@ struct LimiterState<Key: Hashable & Sendable>: Sendable {
     /// Admits waiting tasks to the free slots.
     fileprivate func admit(_ lane: Lane) -> [Waiter] {
         var admitted: [Waiter] = []
-        while lane.running < limit, let next = lane.waiting.takeFirst() {
+        while lane.running < limit, let next = lane.takeFirst() {
             lane.running += 1
             admitted.append(next)
         }
@@ -103,7 +122,7 @@ struct LimiterState<Key: Hashable & Sendable>: Sendable {
     }
 
     fileprivate mutating func forgetIfIdle(_ lane: Lane) {
-        guard lane.running == 0, lane.waiting.isEmpty, lanes.count > Self.keptLanes, lanes[lane.key] === lane else { return }
+        guard lane.isIdle, lanes.count > Self.keptLanes, lanes[lane.key] === lane else { return }
         lanes[lane.key] = nil
     }
 }

@@ -57,4 +57,22 @@ import Testing
         queue.limit = 2
         #expect(places[3...].map(isAdmitted) == [true, true, true, false, false])
     }
+
+    @Test("a slot above a lowered limit is given back before its request starts; such requests go first, in their order")
+    func givenBack() throws {
+        let queue = Limiter<String>(limit: 4), places = (0..<6).map { _ in queue.enter("a") }
+        #expect(queue.enterAgain(places[0].lane) == nil)
+        queue.limit = 1
+        let again = (0..<3).map { _ in queue.enterAgain(places[0].lane) }
+        #expect(again.allSatisfy { $0?.hasEnded == false } && queue.enterAgain(places[3].lane) == nil)
+        queue.limit = 0
+        let last = queue.enterAgain(places[3].lane)
+        again[1]?.cancel()
+        queue.limit = 2
+        #expect((again + [last]).map { $0?.hasEnded } == [true, true, true, false] && !isAdmitted(places[4]))
+        for admitted in [[true, false, false], [true, true, false], [true, true, true]] {
+            queue.leave(places[0].lane)
+            #expect([last?.hasEnded ?? true, isAdmitted(places[4]), isAdmitted(places[5])] == admitted)
+        }
+    }
 }

@@ -91,6 +91,27 @@ import FoundationNetworking
 
     // MARK: the end of sessions
 
+    @Test("an exchange that ends while its task is made is released once the task has ended, with all that it holds")
+    func endedAtTheStart() async throws {
+        let source = system.source(), exchange = Lock<URLSessionExchange?>(nil)
+        var control: FakeControl? = FakeControl { exchange.withLock { $0 }?.cancel(CancellationError()) }
+        weak let held = control
+        let request = HTTPRequest(url: try url("https://example.com/"))
+        exchange.withLock { $0 = URLSessionExchange(request, streaming: nil, under: control, over: source) }
+        control = nil
+        let session = ExchangeSession(source, nil, open: OpenSessions())
+        ExchangeSession.startQueue.sync {
+            guard let exchange = exchange.withLock({ $0 }) else { return }
+            session.start(exchange, URLRequest(url: request.url), .ephemeral, isLast: true)
+        }
+        let task = await system.task()
+        URLSessionExchange.cancelQueue.sync {}
+        #expect(Set(task.calls.entries) == ["resume", "cancel"] && held != nil)
+        task.complete(NSURLErrorCancelled)
+        exchange.withLock { $0 = nil }
+        #expect(held == nil)
+    }
+
     @Test("the session of a pinned origin ends after a time without a request, and neither during one nor if one came in the meantime")
     func idle() async throws {
         let transport = system.transport()

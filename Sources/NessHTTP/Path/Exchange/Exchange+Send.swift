@@ -2,6 +2,9 @@ import Foundation
 
 /// One request and its response on the wire: the third of the three functions that a request goes through.
 extension Pipeline {
+    /// A slot of a host, and the wait for it; `nil` if it was free.
+    private typealias HostPlace = (lane: Limiter<ParsedURL.Origin>.Lane, waiter: Waiter?)
+
     /// Checks a request, waits for its slots, and sends it.
     /// - Parameters:
     ///   - request: The request.
@@ -13,47 +16,56 @@ extension Pipeline {
         _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int
     ) async throws -> HTTPResponse {
         let request = try checked(request, sink, for: flight)
-        let exchange = makeExchange(request, flight, sink, bytesBefore)
-        defer { exchange.finish() }
-        try flight.add(exchange)
-        if !request[BypassesThrottle.self] {
-            let (lane, waiter) = enterHost(of: request)
-            if let waiter { try await wait(waiter, .hostQueue, exchange) }
-            exchange.occupy(host: lane)
-            if let (lane, waiter) = total?.enter(0) {
-                if let waiter { try await wait(waiter, .hostQueue, exchange) }
-                exchange.occupy(total: lane)
-            }
-        }
-        // Last, so that requests whose tokens came while they waited for a slot do not start together.
-        if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, exchange) }
-        do {
-            if let sink { try await sink.willSend() }
-            let context = flight.context
-            // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's slot stays
-            // occupied, until that code has ended.
-            let isOurs = !runsApplicationCode(request, context)
-            try begin(exchange, request, connectTimeout: isOurs ? wire.connectTimeout(of: request, in: context) : nil)
-            // Without code of the application, none can await a reset below, which would have to know this work.
-            let work = isOurs ? try running.beginWork(context.options.epoch) : nil
-            defer { if let work { running.endWork(work) } }
-            var isRepeated = false
+        var isRepeated = false
+        while true {
+            let exchange = makeExchange(request, flight, sink, bytesBefore)
+            defer { exchange.finish() }
+            try flight.add(exchange)
+            var place = request[BypassesThrottle.self] ? nil : enterHost(of: request)
             while true {
+                if let (lane, waiter) = place {
+                    if let waiter { try await wait(waiter, .hostQueue, exchange) }
+                    exchange.occupy(host: lane)
+                    if let (lane, waiter) = total?.enter(0) {
+                        if let waiter { try await wait(waiter, .hostQueue, exchange) }
+                        exchange.occupy(total: lane)
+                    }
+                }
+                // Last, so that requests whose tokens came while they waited for a slot do not start together.
+                if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, exchange) }
+                do {
+                    if let sink { try await sink.willSend() }
+                    place = try begin(exchange, request, place?.lane)
+                } catch {
+                    throttle?.giveBack(request)
+                    exchange.reportToBreaker(error)
+                    throw error
+                }
+                if place == nil { break }
+            }
+            do {
+                let context = flight.context
+                // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's slot
+                // stays occupied, until that code has ended.
+                let isOurs = !runsApplicationCode(request, context)
+                // Without code of the application, none can await a reset below, which would have to know this work.
+                let work = isOurs ? try running.beginWork(context.options.epoch) : nil
+                defer { if let work { running.endWork(work) } }
                 let response =
                     isOurs
                     ? try await wire.send(request, exchange, in: context) : try await sendThroughApplication(request, exchange)
-                guard response.isStaleTimeout(of: request), !isRepeated else {
-                    exchange.reportToBreaker(response.statusCode >= 500 ? .failed : .worked)
-                    return response
-                }
+                exchange.reportToBreaker(response.statusCode >= 500 ? .failed : .worked)
+                guard response.isStaleTimeout(of: request), !isRepeated else { return response }
                 isRepeated = true
-                try exchange.beginAgain()
+            } catch {
+                exchange.reportToBreaker(error)
+                throw error
             }
-        } catch {
-            exchange.reportToBreaker(error)
-            throw error
         }
     }
+
+    @inline(never)
+    private func enterHost(of request: HTTPRequest) -> HostPlace { hosts.enter(request.origin) }
 
     @inline(never)
     private func wait(_ waiter: Waiter, _ line: WaitingLine, _ exchange: Exchange) async throws {
@@ -66,11 +78,6 @@ extension Pipeline {
         Exchange(
             flight, sink: sink, bytesBefore: bytesBefore, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total,
             clock)
-    }
-
-    @inline(never)
-    private func enterHost(of request: HTTPRequest) -> (lane: Limiter<ParsedURL.Origin>.Lane, waiter: Waiter?) {
-        hosts.enter(request.origin)
     }
 
     /// True if code of the application runs while the request is sent.
@@ -89,12 +96,27 @@ extension Pipeline {
         return request
     }
 
+    /// Starts an exchange that has left all queues. If the host's limit was lowered meanwhile, as by a pause, the exchange gives back its
+    /// slots and its token instead.
+    /// - Parameter lane: The lane of the host; `nil` for a request that bypasses the limits.
+    /// - Returns: The wait for another slot; `nil` if the exchange has started.
+    /// - Throws: An error if the exchange must not start. The token is then to be given back.
     @inline(never)
-    private func begin(_ exchange: Exchange, _ request: HTTPRequest, connectTimeout: Duration?) throws {
+    private func begin(
+        _ exchange: Exchange, _ request: HTTPRequest, _ lane: Limiter<ParsedURL.Origin>.Lane?
+    ) throws -> HostPlace? {
         // A request that was dropped before this point must not reach the transport.
         try Task.checkCancellation()
-        let permit = try breaker?.enter(request.origin) { exchange.flight.context.error(.circuitOpen, $0) }
+        if let lane, let waiter = hosts.enterAgain(lane) {
+            exchange.giveBackTotal()
+            throttle?.giveBack(request)
+            return (lane, waiter)
+        }
+        let context = exchange.flight.context
+        let permit = try breaker?.enter(request.origin) { context.error(.circuitOpen, $0) }
+        let connectTimeout = runsApplicationCode(request, context) ? nil : wire.connectTimeout(of: request, in: context)
         try exchange.begin(permit, connectTimeout: connectTimeout)
+        return nil
     }
 
     @inline(never)

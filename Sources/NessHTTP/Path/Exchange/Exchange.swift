@@ -38,6 +38,9 @@ final class Exchange: Sendable {
     /// Occupies a slot among all requests of the manager: see `occupy(host:)`.
     func occupy(total lane: Limiter<Int>.Lane) { state.withLock { $0.slots.occupy(total: lane) } }
 
+    /// Gives back the slot among all requests of the manager. The host's slot was given back before.
+    func giveBackTotal() { if let total = state.withLock({ $0.slots.giveBack() }).total { limiters.total?.leave(total) } }
+
     /// Waits for a turn in a queue. A stop of the exchange ends the wait.
     /// - Throws: `CancellationError`. Without an error the exchange has got its turn, even if it was stopped, and has to give it back.
     func wait(for waiter: Waiter) async throws {
@@ -56,15 +59,6 @@ final class Exchange: Sendable {
         try state.withLock { try $0.begin(permit, connectTimeout: connectTimeout, at: now) }
         checkIdleness(at: now)
         try state.withLock { try $0.check() }
-    }
-
-    /// Restarts the idle timer for a request that is sent again.
-    /// - Throws: The error with which the request was stopped.
-    func beginAgain() throws {
-        let now = clock.elapsed()
-        _ = state.withLock { $0.beginAgain(at: now) }
-        try state.withLock { try $0.check() }
-        checkIdleness(at: now)
     }
 
     /// Starts the limit for connecting, for a request that code of the application has passed on.

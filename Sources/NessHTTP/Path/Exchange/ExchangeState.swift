@@ -68,15 +68,6 @@ struct ExchangeState: Sendable {
         idleness.begin(at: now)
     }
 
-    /// The request is sent again.
-    /// - Returns: The closure that is no longer needed, to be released outside the lock.
-    mutating func beginAgain(at now: Duration) -> End? {
-        guard case .running(let running) = phase else { return nil }
-        phase = .running(Running(abandonsFlight: running.abandonsFlight))
-        idleness.begin(at: now)
-        return running.end
-    }
-
     /// Code of the application starts.
     mutating func beginApplicationCode() throws {
         try check()

@@ -102,7 +102,7 @@ final class URLSessionExchange: Sendable {
         guard let reader = streamed?.makeReader() else { return nil }
         let producers = reader.producers
         let isLate = state.withLock { state in
-            state.producers += producers
+            if !state.hasEnded { state.producers += producers }
             return state.hasEnded
         }
         if isLate { for producer in producers { producer.cancel() } }
@@ -142,11 +142,14 @@ final class URLSessionExchange: Sendable {
         let stop: @Sendable () -> Void = { [self] in
             Self.cancelQueue.async { [self] in answering.withLock { _ in task.cancel() } }
         }
+        // After the end nothing would release the closure, which holds this exchange, and with it the URLSession and a download's file.
         let isLate = state.withLock { state in
-            state.stop = stop
+            if !state.hasEnded { state.stop = stop }
             return state.hasEnded
         }
-        if isLate { stop() }
+        guard isLate else { return }
+        flow.withLock { $0.task = nil }
+        stop()
     }
 
     /// Ends the exchange, after the events that were reported before. Only the first end counts.

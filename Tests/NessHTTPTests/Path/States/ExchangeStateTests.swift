@@ -75,11 +75,6 @@ import Testing
                 } catch {}
                 return true
             },
-            Event(name: "begin again") { model in
-                guard model.hasBegun, !model.hasFinished else { return false }
-                _ = model.state.beginAgain(at: .zero)
-                return true
-            },
             Event(name: "application code") { model in
                 guard model.hasBegun, !model.hasFinished else { return false }
                 do {

@@ -140,7 +140,7 @@ final class Execution: Sendable {
             }
         }
         // Nobody else resumes a paused download, or raises the limit again.
-        for (plan, ness) in zip(program.managers, managers) { ness.maximumConnectionsPerHost = plan.hostLimit }
+        for (index, ness) in managers.enumerated() { setLimit(program.managers[index].hostLimit, index, ness) }
         for (_, handle) in snapshot.handles.sorted(by: { $0.key < $1.key }) {
             handle.resume()
             await handle.end()
@@ -217,13 +217,24 @@ final class Execution: Sendable {
                 authentication: authentications[index])
         case .setLimit(let limit):
             state.withLock { $0.managers[index].hasNewLimit = true }
-            ness.maximumConnectionsPerHost = limit
+            setLimit(limit, index, ness)
+            // An actor may wait for a request of a paused manager.
+            guard limit == 0 else { return }
+            Task {
+                try? await Task.sleep(for: .seconds(30))
+                setLimit(1, index, ness)
+            }
         case .shutDown(let limit):
             state.withLock { ($0.managers[index].isShutDown, $0.managers[index].wasEmptied) = (true, true) }
             await ness.shutdown(within: .milliseconds(limit))
         case .clearCache: await forget(World.nobody, index) { await $0.removeAll() }
         case .forget(let user): await forget(user, index) { await $0.removeAll(of: "\(user)") }
         }
+    }
+
+    private func setLimit(_ limit: Int, _ index: Int, _ ness: Ness) {
+        ness.maximumConnectionsPerHost = limit
+        world.limit(index, to: limit)
     }
 
     /// "At logout, reset empties the cache and its folder" (Caching), and the jar, for all managers that share them.

@@ -106,7 +106,7 @@ struct Generator {
         case 15: return .reset
         case 16: return hasUsers ? .signIn(user: below(2)) : .wait(request)
         case 17: return hasUsers ? .signOut : .drop(request)
-        case 18: return chance(50) ? .switchEnvironment : .setLimit(1 + below(4))
+        case 18: return chance(50) ? .switchEnvironment : .setLimit(below(5))
         case 19: return chance(50) ? .clearCache : .forget(user: below(2))
         default: return chance(30) ? .shutDown(below(100)) : .drop(request)
         }

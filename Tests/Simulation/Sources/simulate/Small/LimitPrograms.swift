@@ -55,6 +55,36 @@ enum LimitPrograms {
             }
             await stage.expectIdle(ness, "https://a.test/probe")
         },
+        SmallProgram("pause-in-every-queue", "a pause starts nothing that waits in any queue, and no token or slot is lost") { stage in
+            let pause = Lock(Duration?.none)
+            let start = ContinuousClock.now
+            let ness = counting(
+                stage,
+                { _ in
+                    // What has left all queues may reach the wire at the moment of the pause.
+                    let isPaused = pause.withLock { $0 }.map { $0 < ContinuousClock.now - start } ?? false
+                    stage.expect(!isPaused, "an exchange starts during a pause")
+                }
+            ) {
+                $0.maximumConnectionsPerHost = 3
+                $0.maximumConcurrentRequests = 2
+                $0.throttle = ThrottleLimit(rate: 100)
+            }
+            try await stage.crowd(ness, five) {
+                for _ in 0..<2 {
+                    ness.maximumConnectionsPerHost = 0
+                    pause.withLock { $0 = ContinuousClock.now - start }
+                    try await Task.sleep(for: .milliseconds(40))
+                    pause.withLock { $0 = nil }
+                    ness.maximumConnectionsPerHost = 3
+                    try await stage.moment()
+                }
+            }
+            for (first, second) in zip(stage.times, stage.times.dropFirst()) {
+                stage.expect(second - first >= .microseconds(9_999), "two exchanges within \(second - first)")
+            }
+            await stage.expectIdle(ness, "https://a.test/probe")
+        },
         SmallProgram("throttle-and-drop", "a dropped request takes no token, and the others start at the rate") { stage in
             let ness = stage.manager { $0.throttle = ThrottleLimit(rate: 100, burst: 2) }
             stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped"])

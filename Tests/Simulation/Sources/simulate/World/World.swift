@@ -13,6 +13,8 @@ final class World: Sendable {
         var totalOpen = 0
         var mostTotal = 0
         var starts: [ContinuousClock.Instant] = []
+        /// The number of exchanges with one origin, and the time from which it has applied.
+        var limit = (count: Int.max, since: ContinuousClock.now)
     }
 
     /// A response of a resource: the manager that received it, and the time.
@@ -102,6 +104,7 @@ final class World: Sendable {
             state.loads[manager].begin(origin)
             return state.exchanges[operation, default: 0]
         }
+        if counts { checkLimit(origin, manager) }
         defer {
             state.withLock { state in
                 guard counts else { return }
@@ -122,6 +125,18 @@ final class World: Sendable {
         }
         trace("\(operation): complete")
     }
+
+    /// "A pause starts no exchange", and a lower limit none above it (RateLimitsAndCircuitBreaker). An exchange that was about to start when
+    /// the limit changed starts at the same moment. A loader at `.exchange` runs below the limit, and may send later or twice.
+    private func checkLimit(_ origin: String, _ manager: Int) {
+        if program.managers[manager].loaders.contains(where: { $0.place == 3 && $0.kind != .passes }) { return }
+        let load = snapshot.loads[manager], open = load.open[origin] ?? 0
+        guard load.limit.since < ContinuousClock.now, open > load.limit.count else { return }
+        breaks("manager \(manager) starts exchange \(open) with \(origin), at a limit of \(load.limit.count)")
+    }
+
+    /// Notes that a manager's limit of exchanges with one origin has changed.
+    func limit(_ manager: Int, to count: Int) { state.withLock { $0.loads[manager].limit = (count, ContinuousClock.now) } }
 
     private func checkSecrets(_ request: HTTPRequest, _ origin: String) {
         if origin != "https://a.test" {
