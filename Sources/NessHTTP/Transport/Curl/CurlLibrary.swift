@@ -16,6 +16,7 @@ import CNessCurl
 /// | 8.5 | a request over HTTP/2 or HTTP/1.1 receives the response to another one | never uses HTTP/2 (7.88) |
 /// | 8.7 | rejects the size of the receive buffer for a handle that has waited for a connection | sets it before the handle's first transfer (8.5, 8.6) |
 /// | 8.12 | each handle has TLS sessions of its own | shares them, with every version (7.88, 8.23) |
+/// | – | looks for dead connections once a second only (from 8.13 on) | checks the socket before each send, with every version (8.14, 8.23) |
 /// | 8.17 | if it is paused again while it hands on what it held back, it loses the rest (from 8.13 on) | takes all of it (8.16) |
 /// | 8.19 | nothing tells that a look-up is for a proxy (from 8.7 on) | looks the proxy's name up first, then the host's (8.12, 8.16) |
 /// | 8.19 | on a reused connection, nothing tells that the server refused a stream | says that the server may have acted (not tried) |
