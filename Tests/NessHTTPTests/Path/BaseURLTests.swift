@@ -31,7 +31,7 @@ import Testing
         let ness = Ness { $0.baseURL = URL(string: "\(server.url)\(base)") }
         let result = try await ness.httpRequest(withUrl: relative).dataRequest().value
         #expect(server.requests.map(\.target) == [target])
-        #expect(result.message.url.absoluteString == "\(server.url)\(target)")
+        #expect(result.message.request.url.absoluteString == "\(server.url)\(target)")
         await server.stop()
     }
 
