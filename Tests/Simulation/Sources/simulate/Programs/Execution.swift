@@ -233,8 +233,9 @@ final class Execution: Sendable {
     }
 
     private func setLimit(_ limit: Int, _ index: Int, _ ness: Ness) {
-        ness.maximumConnectionsPerHost = limit
+        // First, because another thread may start exchanges before the setter returns.
         world.limit(index, to: limit)
+        ness.maximumConnectionsPerHost = limit
     }
 
     /// "At logout, reset empties the cache and its folder" (Caching), and the jar, for all managers that share them.
