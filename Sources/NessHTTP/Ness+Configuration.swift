@@ -9,8 +9,9 @@ extension Ness {
         public var defaultHeaders: HTTPHeaders = [:] { didSet { defaultHeaders.secrets = secrets } }
         /// The longest time without a byte in either direction, for requests that set no timeout.
         public var timeout = HTTPRequest.defaultTimeout
-        /// The longest time until a connection is ready, for requests that set no limit: for the name lookup, TCP and TLS together, also to
-        /// a proxy. Time in queues does not count. `nil` for no limit but the timeout.
+        /// The longest time until a connection is ready, for requests that set no limit: for the name lookup, TCP and TLS together, even to
+        /// a proxy. Time in queues does not count. `nil` for no limit but the timeout. A limit that is not positive fails each request with
+        /// `NessError.invalidRequest`.
         ///
         /// A request that exceeds it fails with `NessError.cannotConnect`: it certainly did not reach the server. `CurlTransport` keeps to
         /// the limit. `URLSessionTransport` does not tell when a connection is ready: with it, the timeout includes the connection.

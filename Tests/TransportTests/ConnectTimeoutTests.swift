@@ -22,7 +22,7 @@ import Testing
         "a host that swallows packets costs 10 seconds, and the error says that the server certainly did not act",
         arguments: [HTTPMethod.get, .post])
     func swallowed(method: HTTPMethod) async throws {
-        let deaf = try DeafListener(), clock = ManualClock(), ness = try curlNess { _ in } configure: { $0.clock = clock }
+        let deaf = try DeafListener(), clock = ManualClock(), ness = try curlNess(configure: { $0.clock = clock })
         let promise = await started(ness.httpRequest(method, withUrl: deaf.url), clock) { await deaf.waitUntil { $0 == 1 } }
         clock.advance(by: .seconds(9))
         #expect(!promise.isCompleted)
@@ -37,7 +37,7 @@ import Testing
     func silentHandshake() async throws {
         let server = try await TestServer.start(script: { _ in [.stall] }), clock = ManualClock()
         try await stopping(server) { server in
-            let ness = try curlNess { _ in } configure: { $0.clock = clock }
+            let ness = try curlNess(configure: { $0.clock = clock })
             let url = "https://127.0.0.1:\(server.port)/"
             let promise = await started(ness.post(url), clock) { await server.waitUntil { $0.connectionCount == 1 } }
             clock.advance(by: .seconds(10))
@@ -49,10 +49,10 @@ import Testing
     @Test("a request and a manager can set another limit; without one the timeout counts")
     func settings() async throws {
         let deaf = try DeafListener(), clock = ManualClock()
-        let ness = try curlNess { _ in } configure: {
+        let ness = try curlNess(configure: {
             $0.clock = clock
             $0.connectTimeout = nil
-        }
+        })
         var promise = await started(ness.get(deaf.url).set(connectTimeout: .seconds(2)), clock) {
             await deaf.waitUntil { $0 == 1 }
         }
@@ -65,6 +65,51 @@ import Testing
         clock.advance(by: .seconds(1))
         #expect(await promise.nessError()?.kind == .timedOut)
         #expect(await ness.get(deaf.url).set(connectTimeout: .zero).dataRequest().nessError()?.kind == .invalidRequest)
+        let wrong = try curlNess(configure: { $0.connectTimeout = .seconds(-1) })
+        #expect(await wrong.get(deaf.url).dataRequest().nessError()?.kind == .invalidRequest)
+    }
+
+    @Test("after a connection was refused, a loader may take longer than the limit")
+    func slowFallback() async throws {
+        let refusing = try await refusingURL(), clock = ManualClock(), isInside = TestGate(), passes = TestGate()
+        try await serving({ _ in .text("second") }) { server in
+            let ness = try curlNess(configure: {
+                $0.clock = clock
+                $0.insert(
+                    ClosureLoader { request, next in
+                        do { return try await next(request) } catch {}
+                        isInside.open()
+                        await passes.wait()
+                        var request = request
+                        request.url = server.url
+                        return try await next(request)
+                    }, at: .exchange)
+            })
+            let promise = ness.get(refusing).dataRequest()
+            await isInside.wait()
+            clock.advance(by: .seconds(15))
+            passes.open()
+            #expect(try await promise.value.message.text == "second")
+        }
+    }
+
+    @Test("the time in which a part of the body is made does not count")
+    func slowBody() async throws {
+        let clock = ManualClock(), isInside = TestGate(), passes = TestGate()
+        try await serving({ .text("\($0.body.count > 0)") }) { server in
+            let ness = try curlNess(configure: { $0.clock = clock })
+            var form = MultipartForm()
+            form.append(deferred: { form in
+                isInside.open()
+                await passes.wait()
+                form.append("x", named: "a")
+            })
+            let promise = ness.post(server.url).set(multipart: form).dataRequest()
+            await isInside.wait()
+            clock.advance(by: .seconds(15))
+            passes.open()
+            #expect(try await promise.value.message.text == "true")
+        }
     }
 
     @Test("the limit ends with the connection, and does not count the time in queues")
@@ -74,10 +119,10 @@ import Testing
             if request.path == "/slow" { await opens.wait() }
             return .text("ok")
         }) { server in
-            let ness = try curlNess { _ in } configure: {
+            let ness = try curlNess(configure: {
                 $0.clock = clock
                 $0.maximumConnectionsPerHost = 1
-            }
+            })
             let slow = ness.get(server.at("/slow")).dataRequest()
             await server.waitUntil { $0.requestCount == 1 }
             let queued = ness.get(server.at("/queued")).dataRequest()
@@ -91,14 +136,14 @@ import Testing
     @Test("a loader's time does not count, and a loader at `.exchange` has the same limit")
     func loader() async throws {
         let deaf = try DeafListener(), clock = ManualClock(), isInside = TestGate(), passes = TestGate()
-        let ness = try curlNess { _ in } configure: {
+        let ness = try curlNess(configure: {
             $0.clock = clock
             $0.insert(
                 .modifyRequest { _ in
                     isInside.open()
                     await passes.wait()
                 }, at: .exchange)
-        }
+        })
         let promise = ness.get(deaf.url).dataRequest()
         await isInside.wait()
         clock.advance(by: .seconds(15))

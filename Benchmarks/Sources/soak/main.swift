@@ -1,7 +1,8 @@
 // A soak test: requests of every kind run in parallel, watched by an observer. A tenth are canceled at different moments. It measures the
 // memory and the open descriptors that remain. Fails if the last two thirds of the requests add 16 MiB, or eight descriptors, or more.
-//   swift run -c release --package-path Benchmarks soak [--transport curl|urlsession] [--long] [REQUESTS]
-// The default is 30,000 requests; `--long` makes 100,000, of which 10,000 are canceled.
+//   swift run -c release --package-path Benchmarks soak [--transport curl|urlsession] [--long | --faults] [REQUESTS]
+// The default is 30,000 requests; `--long` makes 100,000, of which 10,000 are canceled. `--faults` counts the POSTs that are lost beside
+// faulty responses (Faults.swift).
 import Foundation
 import NessHTTP
 import NessTesting
@@ -11,6 +12,7 @@ import Upstream
 var arguments = Array(CommandLine.arguments.dropFirst())
 let engine = Engine.read(from: &arguments)
 let total = arguments.lazy.compactMap { Int($0) }.first ?? (arguments.contains("--long") ? 100_000 : 30_000)
+if arguments.contains("--faults") { exit(try await Faults.run(engine, total) ? 0 : 1) }
 let requestCount = Atomic(0)
 /// Returns the token that the server accepts. It changes after every 200 requests.
 @Sendable func validToken() -> String { "token-\(requestCount.load(ordering: .relaxed) / 200)" }

@@ -17,7 +17,7 @@ package enum OutgoingCheck {
             if request.body != nil, [.get, .head, .trace].contains(request.method) {
                 throw InvalidRequest("a \(request.method) request can't have a body")
             }
-            if [request.timeout, request[FirstByteTimeout.self], request[ConnectTimeout.self]].contains(where: { $0.map { $0 <= .zero } ?? false }) {
+            if request.timeout <= .zero || request[FirstByteTimeout.self].map({ $0 <= .zero }) ?? false {
                 throw InvalidRequest("the timeout is not positive")
             }
             guard let url, url != request.url else { return request }

@@ -8,7 +8,7 @@ import Testing
 
 /// Many concurrent requests over https, with every libcurl that the tests run over.
 @Suite(
-    .inTurn, .enabled(if: HTTP2Server.executable != nil, "Node is not installed (apt-get install nodejs): the load over https is not tested")
+    .inTurn, .enabled(if: HTTP2Server.executable != nil, "Node is not installed (apt-get install nodejs): no load over https is tested")
 ) struct CurlLoadTests {
     private static let workerCount = 32
     private static let requestCount = 4_000

@@ -133,20 +133,15 @@ extension Pipeline {
         }
     }
 
-    private func sendLast(_ request: HTTPRequest, _ exchange: Exchange, _ context: CallContext) async throws -> HTTPResponse {
-        exchange.beginConnecting(within: wire.connectTimeout(of: request, in: context))
-        return try await wire.send(request, exchange, in: context)
-    }
-
     @inline(never)
     private func sendAsWork(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         let context = exchange.flight.context
         return try await running.work(context.options.epoch) {
             let loaders = loaders(at: .exchange, context)
-            if loaders.isEmpty { return try await sendLast(request, exchange, context) }
+            if loaders.isEmpty { return try await wire.send(request, exchange, in: context, isLate: true) }
             return try await loaders.load(request, in: context) { [self] request, context in
                 // What a loader has changed is checked like any other request.
-                try await sendLast(OutgoingCheck.checked(request.withOneCookieField), exchange, context)
+                try await wire.send(OutgoingCheck.checked(request.withOneCookieField), exchange, in: context, isLate: true)
             }
         }
     }

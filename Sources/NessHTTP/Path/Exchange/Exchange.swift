@@ -65,12 +65,12 @@ final class Exchange: Sendable {
     func beginConnecting(within limit: Duration?) {
         guard let limit else { return }
         let now = clock.elapsed()
-        state.withLock { state in
-            state.idleness.connectTimeout = limit
-            state.idleness.begin(at: now)
-        }
+        state.withLock { $0.idleness.beginConnecting(within: limit, at: now) }
         checkIdleness(at: now)
     }
+
+    /// Ends the limit for connecting: no connection is being made any more.
+    func endConnecting() { state.withLock { $0.idleness.endConnecting(isReady: false) } }
 
     /// Ends the exchange. The slots become free when no connection uses them.
     @inline(never)
@@ -219,7 +219,7 @@ extension Exchange: ExchangeControl {
 
     func didConnect() -> Bool {
         state.withLock { state in
-            state.idleness.didConnect()
+            state.idleness.endConnecting(isReady: true)
             return state.isRunning
         }
     }

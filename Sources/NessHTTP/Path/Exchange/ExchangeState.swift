@@ -64,8 +64,8 @@ struct ExchangeState: Sendable {
         self.permit = permit
         try check()
         phase = .running(Running())
-        idleness.connectTimeout = connectTimeout
         idleness.begin(at: now)
+        idleness.beginConnecting(within: connectTimeout, at: now)
     }
 
     /// Code of the application starts.
@@ -114,9 +114,11 @@ struct IdleClock: Sendable {
     enum Hold: Sendable { case none, reader, network }
 
     /// The longest time until a connection is ready; `nil` for no limit.
-    var connectTimeout: Duration?
+    private(set) var connectTimeout: Duration?
     /// The time at which a connection has to be ready; `nil` once one is, and without a limit.
     private(set) var connectEnd: Duration?
+    /// True once a connection was ready. The server may then have the request, whatever becomes of another connection.
+    private var hasConnected = false
     private var lastActivity = Duration.zero
     private(set) var hold = Hold.none
     /// True once the head of the response has arrived.
@@ -125,14 +127,20 @@ struct IdleClock: Sendable {
     private var checkCount = 0
     private var timer: (number: Int, timer: StartedTimer)?
 
-    /// The time starts, with no head and no connection.
-    mutating func begin(at now: Duration) {
-        (lastActivity, hasHead) = (now, false)
-        connectEnd = connectTimeout.map { now + $0.clampedForSleep }
+    /// The time starts, with no head.
+    mutating func begin(at now: Duration) { (lastActivity, hasHead) = (now, false) }
+
+    /// The limit for connecting starts, unless a connection is or was being made.
+    mutating func beginConnecting(within limit: Duration?, at now: Duration) {
+        guard let limit, connectEnd == nil, !hasConnected else { return }
+        (connectTimeout, connectEnd) = (limit, now + limit.clampedForSleep)
     }
 
-    /// A connection is ready.
-    mutating func didConnect() { connectEnd = nil }
+    /// No connection is being made: one is ready, or the attempt has ended.
+    mutating func endConnecting(isReady: Bool) {
+        connectEnd = nil
+        if isReady { hasConnected = true }
+    }
 
     /// Bytes have moved.
     mutating func move(at now: Duration, isHead: Bool) {

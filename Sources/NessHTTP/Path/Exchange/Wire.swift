@@ -42,11 +42,14 @@ final class Wire: Sendable {
         controlled.isStoppable && context.transport == nil && request.body.map { $0.isResolved && !$0.isStreamed } ?? true
     }
 
-    /// Returns the longest time until a connection is ready. `nil` for no limit, and for a transport that does not tell.
+    /// Returns the longest time until a connection is ready. `nil` for no limit, for one that is not valid, and for a transport that does
+    /// not tell.
     func connectTimeout(of request: HTTPRequest, in context: CallContext) -> Duration? {
         guard (context.transport?.controlled ?? controlled).limitsConnecting else { return nil }
-        return request[ConnectTimeout.self] ?? connectTimeout
+        return connectTimeout(of: request).flatMap { $0 > .zero ? $0 : nil }
     }
+
+    private func connectTimeout(of request: HTTPRequest) -> Duration? { request[ConnectTimeout.self] ?? connectTimeout }
 
     /// Checks what no other step does, and returns the request with what it demands of the transport. The response names the request
     /// without the demands: a redirect to another host would inherit them.
@@ -54,6 +57,7 @@ final class Wire: Sendable {
     private func demanding(_ request: HTTPRequest, _ context: CallContext) throws -> HTTPRequest {
         do {
             if let limit = maximumBytes(of: request), limit < 0 { throw InvalidRequest("maximumResponseBytes is negative") }
+            if let limit = connectTimeout(of: request), limit <= .zero { throw InvalidRequest("the connectTimeout is not positive") }
             let transport = context.transport ?? transport
             // Otherwise the fields would describe an encoded body, and the body would be decoded.
             if request[KeepsContentCoding.self], !transport.keepsContentCoding {
@@ -90,10 +94,15 @@ final class Wire: Sendable {
     ///   - request: The request, which has been checked.
     ///   - exchange: The place on the wire.
     ///   - context: The context of the request: that of the flight, or of a request that a loader made itself.
-    func send(_ request: HTTPRequest, _ exchange: Exchange, in context: CallContext) async throws -> HTTPResponse {
+    ///   - isLate: True if code of the application runs after the start of the exchange. The limit for connecting counts only here.
+    func send(
+        _ request: HTTPRequest, _ exchange: Exchange, in context: CallContext, isLate: Bool = false
+    ) async throws -> HTTPResponse {
         if let body = request.body, !body.isResolved || body.isStreamed { exchange.watch(body) }
         let request = Self.withoutDemands(request.body?.isResolved == false ? try await resolved(request, exchange, context) : request)
         let sent = try demanding(request, context)
+        if isLate { exchange.beginConnecting(within: connectTimeout(of: request, in: context)) }
+        defer { if isLate { exchange.endConnecting() } }
         let collector = begin(request, exchange, context)
         defer {
             collector.end()

@@ -1,7 +1,8 @@
 #if os(Linux)
 /// An option of libcurl (curl.h) that a handle gets for each transfer. A used handle takes it as well.
 ///
-/// Each version from 7.76 to the newest only stores the value of these options, regardless of the handle's state.
+/// Each version from 7.76 to the newest only stores the value of these options, regardless of the handle's state. It reads `bodyLength` when
+/// it copies the body, so the length comes first.
 struct CurlOption {
     let number: Int32
 

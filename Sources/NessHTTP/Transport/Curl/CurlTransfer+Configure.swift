@@ -26,11 +26,17 @@ extension CurlTransfer {
             // For libcurl, 0 means its default of 118 seconds.
             try limit > 0 ? handle.set(.maximumIdleSeconds, limit) : handle.set(.freshConnection, 1)
         }
-        // The pipeline keeps to the limit. libcurl divides it among the addresses of a host; by default it has 300 seconds.
-        try handle.set(.connectMilliseconds, exchange.control?.connectTimeout.map(Self.milliseconds) ?? 0)
+        try setConnectTimeout()
         if let limit = request[ExpectsContinue.self] { try handle.set(.continueMilliseconds, Self.milliseconds(limit)) }
         try place(request.body, of: request.method)
         try handle.setHeaders(exchange.headerLines)
+    }
+
+    /// Sets the limit for connecting, which libcurl divides among the addresses of a host. The pipeline keeps to it. Without one, the
+    /// limit is large, because libcurl's default is 300 seconds.
+    func setConnectTimeout() throws {
+        let rest = exchange.control?.connectTimeout.map { $0 - names.duration }
+        try handle.set(.connectMilliseconds, Self.milliseconds(rest ?? .seconds(1_000_000)))
     }
 
     /// The number of milliseconds in a duration, in the range that libcurl takes.

@@ -29,6 +29,7 @@ extension CurlTransfer {
         guard let lines = names.lines(addresses, of: name) else { return }
         handle.isAltered = true
         try handle.setAddresses(lines)
+        try setConnectTimeout()
     }
 }
 #endif

@@ -253,7 +253,10 @@ final class CurlTransfer {
             guard let descriptor else { return false }
             return exchange.isSecure ? !hasOpened && loop.connections.isSecureStale(descriptor) : loop.connections.isStale(descriptor)
         }
-        guard !maySend || exchange.control?.didConnect() != false else { return false }
+        if maySend, exchange.control?.didConnect() == false {
+            history.takeBack()
+            return false
+        }
         silence = connection.flatMap { loop.use.arrivalCount(on: $0) }.map { (.now, $0) }
         // libcurl may choose another connection yet.
         (hasOpened, speaksHTTP2) = (false, false)

@@ -65,6 +65,9 @@ struct SendHistory: Sendable {
         return refusal == nil
     }
 
+    /// Notes that the request was not sent after all, because it was stopped.
+    mutating func takeBack() { isSent = false }
+
     /// Notes that the server certainly has not processed the request (RFC 9113, 8.7). It may be sent on another connection, once.
     mutating func noteUnprocessed() {
         // libcurl may say it twice.
