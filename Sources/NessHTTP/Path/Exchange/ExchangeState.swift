@@ -117,7 +117,7 @@ struct IdleClock: Sendable {
     private(set) var connectTimeout: Duration?
     /// The time at which a connection has to be ready; `nil` once one is, and without a limit.
     private(set) var connectEnd: Duration?
-    /// True once a connection was ready. The server may then have the request, whatever becomes of another connection.
+    /// True once a connection was ready. The server may then have the request, even if another connection fails.
     private var hasConnected = false
     private var lastActivity = Duration.zero
     private(set) var hold = Hold.none
