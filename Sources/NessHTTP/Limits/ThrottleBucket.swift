@@ -53,7 +53,7 @@ final class ThrottleBucket: Sendable {
             let waiter = state.waiting.join { id in
                 Waiter { [self] in leave(id) }
             }
-            if state.timer == nil { state.timer = startTimer(after: wait) }
+            if state.timer == nil { state.timer = startTimer(at: now + wait.clampedForSleep) }
             return waiter
         }
     }
@@ -72,10 +72,10 @@ final class ThrottleBucket: Sendable {
 
     private func take(_ state: inout State, _ now: Duration) { state.fullAt = max(state.fullAt, now) + interval }
 
-    private func startTimer(after wait: Duration) -> Task<Void, Never> {
+    private func startTimer(at time: Duration) -> Task<Void, Never> {
         Task { [self] in
             do {
-                try await clock.sleep(wait)
+                try await clock.sleepUntil(time)
                 admit()
             } catch {
                 fail(error)
@@ -94,7 +94,7 @@ final class ThrottleBucket: Sendable {
             while !state.waiting.isEmpty {
                 let wait = wait(state, now)
                 guard wait <= .zero else {
-                    state.timer = startTimer(after: wait)
+                    state.timer = startTimer(at: now + wait.clampedForSleep)
                     break
                 }
                 guard let next = state.waiting.takeFirst() else { break }
@@ -114,7 +114,7 @@ final class ThrottleBucket: Sendable {
         let timer: Task<Void, Never>? = state.withLock { state in
             state.fullAt -= interval * count
             guard !state.waiting.isEmpty else { return nil }
-            defer { state.timer = startTimer(after: wait(state, now)) }
+            defer { state.timer = startTimer(at: now + wait(state, now).clampedForSleep) }
             return state.timer
         }
         timer?.cancel()

@@ -9,6 +9,8 @@ package struct PipelineClock: Sendable {
     package let elapsed: @Sendable () -> Duration
     /// Waits for a delay, such as the wait before a retry. An automatic manual clock advances for it.
     package let sleep: @Sendable (Duration) async throws -> Void
+    /// Waits for a delay that ends at a time, in terms of `elapsed`. The delay ends on time even if the task starts to wait late.
+    let sleepUntil: @Sendable (Duration) async throws -> Void
     /// Waits until a time for a timeout. A manual clock does not advance for it by itself. `nil` if the clock does not distinguish timeouts
     /// from delays.
     private let watch: (@Sendable (Duration) async throws -> Void)?
@@ -33,10 +35,11 @@ package struct PipelineClock: Sendable {
         let start = clock.now
         elapsed = { start.duration(to: clock.now) }
         sleep = { duration in try await clock.sleep(until: clock.now.advanced(by: duration.clampedForSleep), tolerance: nil) }
+        sleepUntil = { time in try await clock.sleep(until: start.advanced(by: time), tolerance: nil) }
         self.watch = watch.map { watch -> @Sendable (Duration) async throws -> Void in
             { time in try await watch(start.advanced(by: time)) }
         }
-        timers = TimerQueue(elapsed: elapsed) { time in try await clock.sleep(until: start.advanced(by: time), tolerance: nil) }
+        timers = TimerQueue(elapsed: elapsed, sleepUntil: sleepUntil)
     }
 
     /// Ends the task that sleeps for the timers, if no timer is left. The next timer starts another task.

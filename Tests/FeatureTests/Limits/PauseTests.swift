@@ -37,7 +37,7 @@ import Testing
         for (index, promise) in (waiting + [late]).enumerated() {
             // The token for the first is there already.
             if index > 0 {
-                await rig.clock.waitForSleepers(1)
+                try await rig.ness.waitForRequests(1, at: .throttle)
                 rig.clock.advance(by: .seconds(1))
             }
             _ = try await promise.value
@@ -86,7 +86,7 @@ import Testing
             _ = try await promise.value
             if index < 3 {
                 if index > 0 {
-                    await rig.clock.waitForSleepers(1)
+                    try await rig.ness.waitForRequests(1, at: .throttle)
                     rig.clock.advance(by: .seconds(1))
                 }
                 await rig.mock.waitUntil { $0.requests.count == index + 2 }
