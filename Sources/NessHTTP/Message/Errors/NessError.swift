@@ -8,7 +8,8 @@ public enum NessError: Error, Sendable {
     case invalidRequest(Context)
     /// There is no network.
     case offline(Context)
-    /// The host was not found or did not accept a connection. The request never reached the server.
+    /// The host was not found, did not accept a connection, or no connection was ready within `connectTimeout`. The request never reached
+    /// the server.
     case cannotConnect(Context)
     /// No byte moved in either direction for the duration of the timeout, or the deadline passed.
     case timedOut(Context)
@@ -106,7 +107,7 @@ public enum NessError: Error, Sendable {
         case invalidRequest
         /// There is no network.
         case offline
-        /// The host was not found or did not accept a connection.
+        /// The host was not found, did not accept a connection, or no connection was ready within `connectTimeout`.
         case cannotConnect
         /// A timeout or the deadline passed.
         case timedOut

@@ -49,7 +49,7 @@ final class CurlHandle {
         try CurlError.check(ness_curl_set_user(pointer, user))
     }
 
-    /// libcurl's words for the error of the transfer; empty if there are none.
+    /// libcurl's text for the error of the transfer. Empty if libcurl gave no text.
     var errorText: String { String(cString: errorBuffer) }
 
     // MARK: options

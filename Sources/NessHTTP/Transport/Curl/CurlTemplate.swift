@@ -63,7 +63,7 @@ final class CurlTemplate {
         if let demands { try set(demands) }
     }
 
-    /// Returns a handle that has served a transfer of the same shape. `nil` if there is none.
+    /// Returns a handle that has served a transfer of the same shape. `nil` if no such handle is spare.
     /// - Parameter shape: The shape of the transfer. `nil` for a transfer that sets other options.
     func takeSpare(for shape: Shape?) -> CurlHandle? { shape.flatMap { spare[$0.index].popLast() } }
 
