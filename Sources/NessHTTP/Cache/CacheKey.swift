@@ -17,14 +17,23 @@ extension CacheKey {
     ///   - request: The request.
     ///   - user: The user whose credential could not be added to the request; `nil` if the request carries its credentials.
     ///   - route: The way on which the wire reaches the server: see `Wire.route(of:)`.
-    init(_ request: HTTPRequest, of user: String? = nil, over route: String) {
+    ///   - userCookies: The cookies that identify the user.
+    ///   - jar: Knows which part of the `Cookie` field the request has set itself; `nil` if all of it.
+    init(
+        _ request: HTTPRequest, of user: String? = nil, over route: String, by userCookies: HTTPCache.UserCookies, besides jar: JarCookies?
+    ) {
         let sender = request.authenticatedUser, replaced = sender?.fields ?? []
         url = ExactText(request.normalizedURL)
         self.user = ExactText(user ?? sender?.name ?? "")
         var credential = route
         for field in request.headers where request.secrets.containsHeader(field.name) && !replaced.contains(field) {
+            var value = field.value
+            if field.name.equalsIgnoringCase(HeaderName.cookie) {
+                guard let part = userCookies.part(of: value, besides: jar, isUserNamed: !self.user.text.isEmpty) else { continue }
+                value = part
+            }
             // With its length, so that no value can look like two fields.
-            credential += "\(field.name.asciiLowercased) \(field.value.utf8.count) \(field.value) "
+            credential += "\(field.name.asciiLowercased) \(value.utf8.count) \(value) "
         }
         self.credential = ExactText(credential)
     }

@@ -51,12 +51,15 @@ enum CacheRecord {
         var head: [UInt8] = []
         add(key.rawValue.utf8, to: &head)
         for response in responses {
+            // Cookies are secrets, and are set when they arrive, not when a response is used again.
+            var headers = response.headers
+            headers.remove(HeaderName.setCookie)
             // The time by which `Date` itself counts. Another would be rounded, and a response from the future is not used.
             for text in [
                 response.variant, "\(response.statusCode)", "\(response.received.timeIntervalSinceReferenceDate)", "\(response.initialAge)",
-                "\(response.body.count)", "\(response.headers.count)",
+                "\(response.body.count)", "\(headers.count)",
             ] { add(text.utf8, to: &head) }
-            for field in response.headers {
+            for field in headers {
                 add(field.name.utf8, to: &head)
                 add(field.value.utf8, to: &head)
             }

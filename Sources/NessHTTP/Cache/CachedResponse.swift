@@ -36,14 +36,11 @@ struct CachedResponse: Sendable {
     ///   - request: The caller's request.
     ///   - sent: The time when the request was sent.
     ///   - received: The time when the response was complete.
-    ///   - validatesJSON: True if JSON that has a validator but no lifetime may be stored.
     ///   - checksum: The checksum of the body, if it is known.
     init?(
-        _ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, validatingJSON validatesJSON: Bool,
-        checksum: Data?
+        _ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, checksum: Data?
     ) {
-        guard response.isStorable(for: request, validatingJSON: validatesJSON), let variant = request.cacheVariant(by: response.headers)
-        else { return nil }
+        guard response.isStorable(for: request), let variant = request.cacheVariant(by: response.headers) else { return nil }
         // RFC 9111, 4.2.3.
         let apparentAge = Self.date(HeaderName.date, in: response.headers).map { max(0, received.timeIntervalSince($0)) } ?? 0
         let age = response.headers.members(of: HeaderName.age).first.flatMap(CacheControl.seconds) ?? 0
@@ -110,7 +107,7 @@ struct CachedResponse: Sendable {
     func isWritten(in older: CachedResponse) -> Bool {
         func lasting(_ headers: HTTPHeaders) -> HTTPHeaders {
             var headers = headers
-            headers.remove([HeaderName.age, HeaderName.date])
+            headers.remove([HeaderName.age, HeaderName.date, HeaderName.setCookie])
             return headers
         }
         let isTimeless = lifetime == 0 && older.lifetime == 0 && longestTolerance == 0

@@ -10,9 +10,9 @@ import NessPromise
 ///
 /// **Stored responses.** The cache stores complete responses to GET, of data requests without a body. It never guesses a lifetime: a
 /// response is used without validation only for the time that its `max-age` or `Expires` allows. Failures are stored for that time as well,
-/// but a stored failure is never used for a retry. Redirects are not stored, nor statuses that concern the client or one request (401, 403,
-/// 407, 412, 429 and others). Without an explicit lifetime, a response with status 200, 203 or 204 and an `ETag` or `Last-Modified` is kept
-/// for validation. JSON and responses to requests with a credential are then not kept: see `validatesJSON`.
+/// but a stored failure is never used for a retry. Redirects are not stored, but the responses behind them are, for their own URLs. Not
+/// stored are statuses that concern the client or one request (401, 403, 407, 412, 429 and others). Without an explicit lifetime, a response
+/// with status 200, 203 or 204 and an `ETag` or `Last-Modified` is kept for validation.
 ///
 /// **Conditional requests.** A fresh response serves a request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span: with
 /// 304, 206 or the whole body. Without a fresh response the request goes to the server unchanged. `If-Match` and `If-Unmodified-Since`
@@ -29,11 +29,12 @@ import NessPromise
 ///
 /// **Users.** Each user has separate responses, so no user sees another user's. Requests belong to one user if the `Authentication` gives
 /// them the same `userIdentifier`, or else if they carry the same credential. Client certificate, proxy and socket must be equal as well.
+/// A `CookieJar` counts as one user: see `UserCookies`.
 /// With a `userIdentifier`, the responses stay available after the credential was renewed. If the credential cannot be renewed because the
 /// network is down, the cache serves the user's fresh responses, and stale ones that `stale-if-error` allows.
 ///
-/// **Storage.** The storage finds records by digests. A record contains header fields and body in plain form. Responses with a secret
-/// header field, such as `Set-Cookie`, stay in memory. No error of the storage fails a request: see `CacheStorage`.
+/// **Storage.** The storage finds records by digests. A record contains header fields and body in plain form, but no `Set-Cookie`. Responses
+/// with another secret header field stay in memory. No error of the storage fails a request: see `CacheStorage`.
 ///
 /// `Ness.reset()` empties the cache, including its storage. Managers may share a cache; a reset of one manager empties it for all.
 public final class HTTPCache: Sendable {
@@ -68,8 +69,7 @@ public final class HTTPCache: Sendable {
     /// The running flights of each manager that uses the cache.
     private let sharers = Lock<[Sharer]>([])
     private let storage: GuardedStorage?
-    /// True if JSON that has a validator but no lifetime is stored.
-    let validatesJSON: Bool
+    let userCookies: UserCookies
     let wallClock: @Sendable () -> Date
     private let didStore: @Sendable () -> Void
 
@@ -79,13 +79,13 @@ public final class HTTPCache: Sendable {
     ///   - storage: Keeps the responses outside the process's memory. `nil` for a cache in memory only.
     ///   - storageTimeout: The longest time that a request waits for one call of the storage, on the manager's clock. A request that
     ///     reaches the server makes two calls: one that finds nothing, and one that stores the response.
-    ///   - validatesJSON: True to keep JSON that has an `ETag` or `Last-Modified` but no lifetime, even if the request carried a credential.
-    ///     The cache then asks the server each time whether the response is still current.
+    ///   - userCookies: The cookies that identify the user, beside the credential.
     public convenience init(
-        memoryLimit: Int, storage: (any CacheStorage)? = nil, storageTimeout: Duration = .seconds(1), validatesJSON: Bool = false
+        memoryLimit: Int, storage: (any CacheStorage)? = nil, storageTimeout: Duration = .seconds(1),
+        userCookies: UserCookies = .setByRequest
     ) {
         self.init(
-            memoryLimit: memoryLimit, storage: storage, storageTimeout: storageTimeout, validatesJSON: validatesJSON,
+            memoryLimit: memoryLimit, storage: storage, storageTimeout: storageTimeout, userCookies: userCookies,
             wallClock: { Date() }, didStore: {})
     }
 
@@ -94,12 +94,12 @@ public final class HTTPCache: Sendable {
     ///   - wallClock: Returns the time of day. Called once for each manager, whose clock counts from there.
     ///   - didStore: Called after each stored response. Tests need it, because a background fetch has no other visible effect.
     package init(
-        memoryLimit: Int, storage: (any CacheStorage)?, storageTimeout: Duration = .seconds(1), validatesJSON: Bool = false,
-        wallClock: @escaping @Sendable () -> Date, didStore: @escaping @Sendable () -> Void
+        memoryLimit: Int, storage: (any CacheStorage)?, storageTimeout: Duration = .seconds(1),
+        userCookies: UserCookies = .setByRequest, wallClock: @escaping @Sendable () -> Date, didStore: @escaping @Sendable () -> Void
     ) {
         state = Lock(State(memoryLimit: max(0, memoryLimit)))
         self.storage = storage.map { GuardedStorage($0, timeout: storageTimeout) }
-        self.validatesJSON = validatesJSON
+        self.userCookies = userCookies
         self.wallClock = wallClock
         self.didStore = didStore
     }

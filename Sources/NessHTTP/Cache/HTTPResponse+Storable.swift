@@ -2,19 +2,15 @@ extension HTTPResponse {
     /// Checks whether a private cache may store this response (RFC 9111, 3).
     ///
     /// Ness is stricter than the RFC. It stores decoded content only, because the next request may not know the coding. Without an explicit
-    /// lifetime or `no-cache` it does not store JSON unless `validatesJSON` is true, because most APIs that send neither do not expect
-    /// caching. Nor does it store errors, or other responses to requests with a credential. Most failures are stored only for the time that
-    /// the server names: see `isKept` for those that may also be validated.
-    func isStorable(for request: HTTPRequest, validatingJSON validatesJSON: Bool) -> Bool {
+    /// lifetime or `no-cache` it stores successes only. Most failures are stored only for the time that the server names: see `isKept` for
+    /// those that may also be validated.
+    func isStorable(for request: HTTPRequest) -> Bool {
         let control = CacheControl(headers)
         guard isKept || hasStorableStatus, !mayBeCut(request), ContentCoding.codings(in: headers).isEmpty else { return false }
         // RFC 9111, 5.2.2.3: a cache that understands the status may ignore `no-store`.
         if control.has("must-understand") ? !isKept : control.has("no-store") { return false }
         if control.has("max-age") || headers.contains(HeaderName.expires) { return true }
-        guard isKept else { return false }
-        if control.has("no-cache") { return true }
-        guard statusCode < 300 else { return false }
-        return headers.isJSON ? validatesJSON : !request.headers.contains { request.secrets.containsHeader($0.name) }
+        return isKept && (statusCode < 300 || control.has("no-cache"))
     }
 
     /// True if the status means the same for everyone who sends the request, so that the response may be kept for validation.

@@ -141,22 +141,21 @@ import Testing
     }
 
     @Test(
-        "JSON without explicit freshness is never stored; JSON with it, and other types, are",
+        "a response of any type is stored if it has a lifetime or a validator, and `no-store` does not forbid it",
         arguments: [
-            ("application/json", ["ETag": "\"1\""], false),
-            ("application/problem+json; charset=utf-8", ["ETag": "\"1\""], false),
-            ("Text/JSON", ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Cache-Control": "public, s-maxage=60"], false),
+            ("application/json", ["ETag": "\"1\""], true),
+            ("Text/JSON", ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Cache-Control": "public, s-maxage=60"], true),
+            ("application/json", ["ETag": "\"1\"", "Cache-Control": "no-store"], false),
             ("application/json", [:], false),
             ("application/json", ["ETag": "\"1\"", "Cache-Control": "no-cache"], true),
             ("application/json", ["ETag": "\"1\"", "Cache-Control": "max-age=0"], true),
             ("application/json", ["ETag": "\"1\"", "Expires": "0"], true),
             ("application/json", ["Cache-Control": "max-age=60"], true),
             ("text/html", ["ETag": "\"1\""], true),
-            ("application/jsonp", ["ETag": "\"1\""], true),
             ("text/html", ["ETag": "\"1\"", "Cache-Control": "no-store"], false),
             ("text/html", [:], false),
         ] as [(String, HTTPHeaders, Bool)])
-    func json(type: String, headers: HTTPHeaders, isStored: Bool) async throws {
+    func types(type: String, headers: HTTPHeaders, isStored: Bool) async throws {
         let rig = CacheRig()
         rig.mock.on(.get, "/x") { _ in .data(Data("1".utf8), contentType: type, headers: headers) }
         #expect(try await rig.get().text == "1")

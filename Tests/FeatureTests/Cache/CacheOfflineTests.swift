@@ -217,19 +217,6 @@ import Testing
         }
     }
 
-    @Test("JSON with an ETag and no lifetime is validated if the cache is told so, even for a signed-in user", arguments: [true, false])
-    func validatedJSON(validates: Bool) async throws {
-        let cache = HTTPCache(memoryLimit: 1 << 20, validatesJSON: validates), rig = Rig { $0.cache = cache }
-        rig.mock.on(.get, "/x") { request in
-            request.headers["If-None-Match"] == nil
-                ? .text("[1]", headers: ["ETag": "\"1\"", "Content-Type": "application/json"]) : .status(304, headers: ["ETag": "\"1\""])
-        }
-        for number in 0..<2 {
-            let response = try await rig.ness.get("x").set(headers: ["Authorization": "a"]).response()
-            #expect(response.source == (validates && number > 0 ? .revalidated : .network) && response.text == "[1]")
-        }
-    }
-
     @Test("offline, the user's responses are found even if a jar has cookies for the URL")
     func offlineWithCookies() async throws {
         let jar = CookieJar()

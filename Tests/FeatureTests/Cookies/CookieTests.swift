@@ -119,8 +119,9 @@ import Testing
         }
     }
 
-    @Test("a request with other cookies gets no stored response, and shares no exchange") func separation() async throws {
-        let jar = CookieJar(), rig = Rig { ($0.cookies, $0.cache) = (jar, HTTPCache(memoryLimit: 1 << 20)) }, gate = TestGate()
+    @Test("a request with other cookies shares no exchange, and no stored response unless a rule says so") func separation() async throws {
+        let jar = CookieJar(), gate = TestGate()
+        let rig = Rig { ($0.cookies, $0.cache) = (jar, HTTPCache(memoryLimit: 1 << 20, userCookies: .named(["id"]))) }
         let url = try url("https://mock.test/")
         rig.mock.on(.get, "/kept") { .text($0.headers["cookie"] ?? "none", headers: ["Cache-Control": "max-age=60"]) }
         rig.mock.on(.get, "/slow", after: gate) { request in .text(request.headers["cookie"] ?? "none") }

@@ -118,3 +118,15 @@ extension Pipeline {
         }
     }
 }
+
+extension CookieJar {
+    /// Adds the jar's cookies to a request. This happens above the cache and the sharing of flights, because they must not give one user
+    /// another user's response.
+    @inline(never)
+    func add(to request: inout HTTPRequest, in context: inout CallContext) {
+        if !request.takesCookies { return }
+        let cookies = JarCookies()
+        request = cookies.set(in: request) { header(for: request.url, besides: $0) }
+        context.cookies = cookies
+    }
+}

@@ -24,14 +24,22 @@ final class CacheStep: Sendable {
 
     private var now: Date { origin + clock.elapsed().seconds }
 
-    /// The loaders below the cache, with the request and the context of the current call.
+    /// The steps below the cache, with the context of the request.
     private struct Next: Sendable {
         let pipeline: Pipeline
         let context: CallContext
+        /// The redirects that led to the request, in a flight; `nil` for a request that no redirect made.
+        let redirects: RedirectedFlight?
+        let userCookies: HTTPCache.UserCookies
 
-        func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse { try await pipeline.share(request, context) }
+        func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse {
+            if let redirects { return try await pipeline.send(request, redirects) }
+            return try await pipeline.share(request, context)
+        }
 
-        func key(_ request: HTTPRequest) -> CacheKey { CacheKey(request, over: pipeline.wire.route(of: request)) }
+        func key(_ request: HTTPRequest, of user: String? = nil) -> CacheKey {
+            CacheKey(request, of: user, over: pipeline.wire.route(of: request), by: userCookies, besides: context.cookies)
+        }
     }
 
     /// A request that may have to reach the server, and what is stored for it. An object, because a waiting function would have room for
@@ -56,9 +64,16 @@ final class CacheStep: Sendable {
         case question(Question)
     }
 
+    /// Completes a request with a stored response, or with one from the server.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - context: Its context.
+    ///   - redirects: The redirects that led to the request, if any did. Their flight sends it.
     @inline(never)
-    func load(_ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async throws -> HTTPResponse {
-        let next = Next(pipeline: pipeline, context: context)
+    func load(
+        _ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline, after redirects: RedirectedFlight? = nil
+    ) async throws -> HTTPResponse {
+        let next = Next(pipeline: pipeline, context: context, redirects: redirects, userCookies: cache.userCookies)
         if !request.method.isSafe { return try await next(request) }
         switch find(request, next) {
         case .answer(let response): return response
@@ -90,8 +105,9 @@ final class CacheStep: Sendable {
         }
         if question.wanted.has("only-if-cached") { return nothingStored(question.request) }
         do {
-            // The deadline is the call's, not that of a request that a loader made.
-            guard stale(question) != nil, !question.next.context.isLoaderMade else { return try await get(question, fetch) }
+            // The deadline is the call's, not that of a request that a loader made, or of a flight that others may have joined.
+            let next = question.next
+            guard stale(question) != nil, !next.context.isLoaderMade, next.redirects == nil else { return try await get(question, fetch) }
             return try await question.next.context.call.untilDeadline { [self, question] in try await get(question, fetch) }
         } catch {
             guard !Task.isCancelled, (error as? NessError)?.isTransient == true, let stale = stale(question) else { throw error }
@@ -122,7 +138,7 @@ final class CacheStep: Sendable {
     func answer(toUser user: String, _ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async -> HTTPResponse? {
         let wanted = CacheControl(ofRequest: request.headers)
         guard request.isCacheable(in: context), !wanted.has("no-store") else { return nil }
-        let key = CacheKey(request, of: user, over: pipeline.wire.route(of: request))
+        let key = Next(pipeline: pipeline, context: context, redirects: nil, userCookies: cache.userCookies).key(request, of: user)
         var stored = cache.find(key, request).usable(in: context.attempt).response
         if stored == nil, cache.hasStorage {
             let fetch = cache.beginFetch(key)
@@ -164,14 +180,15 @@ final class CacheStep: Sendable {
     @inline(never)
     private func get(_ question: Question, _ fetch: Int) async throws -> HTTPResponse {
         var sent = now
-        let asked = question.known.condition(question.request)
+        var asked = question.known.condition(question.request)
+        asked[IsConditionedByCache.self] = asked.hasConditions && !question.request.hasConditions
         var response = try await question.next(asked)
-        if response.statusCode == 304, asked.hasConditions, !question.request.hasConditions {
+        if response.statusCode == 304, asked[IsConditionedByCache.self] {
             if let updated = updated(by: response, question) {
                 await keep(updated, question, sent: sent, fetch, confirmedBy: response)
                 return updated
             }
-            // The 304 does not concern the stored response: the target of a redirect has its own entity tags.
+            // The 304 does not concern the stored response.
             sent = now
             response = try await question.next(question.request)
         }
@@ -188,9 +205,9 @@ final class CacheStep: Sendable {
         return question.known.confirmed(by: response)?.updated(by: response)
     }
 
-    /// True unless a redirect changed the method or the URL, or a redirect decision changed the credential.
+    /// True unless the response is that of a redirect's target, which was stored below, or a loader changed method, URL or credential.
     private func isAnswer(_ response: HTTPResponse, to key: CacheKey, _ next: Next) -> Bool {
-        response.request.method == .get && next.key(response.request) == key
+        response.history.isEmpty && response.request.method == .get && next.key(response.request) == key
     }
 
     /// False if the response was fetched for a request with other header fields, which a `duplicateIdentifier` allows.
@@ -207,9 +224,12 @@ final class CacheStep: Sendable {
         guard isAnswer(response, to: question.key, question.next), isOfSameVariant(response, as: question) else { return }
         let stored = confirmation.flatMap { question.known.confirmed(by: $0) }
         let entry = CachedResponse(
-            response, to: question.request, sent: sent, received: now, validatingJSON: cache.validatesJSON, checksum: stored?.checksum)
+            response, to: question.request, sent: sent, received: now, checksum: stored?.checksum)
         if let entry {
-            let isSecret = response.headers.contains { question.request.secrets.containsHeader($0.name) }
+            // A record has no cookies.
+            let isSecret = response.headers.contains {
+                !$0.name.equalsIgnoringCase(HeaderName.setCookie) && question.request.secrets.containsHeader($0.name)
+            }
             let isWritten = stored.map(entry.isWritten) ?? false
             await cache.store(entry, question.key, fetch, clock, isSecret: isSecret, isWritten: isWritten)
         } else if response.statusCode < 300 || [404, 410].contains(response.statusCode) {
@@ -226,7 +246,7 @@ final class CacheStep: Sendable {
         let request = question.request.withoutConditions
         // The background fetch has its own call: the caller's call has already completed and must see no more events.
         let context = next.context.inSeparateCall(request, clock: clock)
-        let rest = Next(pipeline: next.pipeline, context: context)
+        let rest = Next(pipeline: next.pipeline, context: context, redirects: nil, userCookies: next.userCookies)
         context.call.start(for: nil, in: next.pipeline.running) { [self] call in
             defer { revalidations.withLock { _ = $0.remove(name) } }
             try call.begin(in: rest.pipeline.running)
@@ -267,7 +287,17 @@ extension HTTPResponse {
     var writtenURLs: [URL] { ([self] + history).filter { !$0.request.method.isSafe }.map(\.url) }
 }
 
+/// True for a request to which the cache has added conditions, which concern the request's URL alone.
+private enum IsConditionedByCache: RequestOptionKey { static let defaultValue = false }
+
 extension HTTPRequest {
+    /// Removes the conditions that the cache has added, for the target of a redirect.
+    mutating func removeCacheConditions() {
+        guard self[IsConditionedByCache.self] else { return }
+        self = withoutConditions
+        self[IsConditionedByCache.self] = false
+    }
+
     /// True if a stored response may be used for the request, and if its response may be stored. Only the server can evaluate `If-Match`
     /// and `If-Unmodified-Since`, which guard a change.
     fileprivate func isCacheable(in context: CallContext) -> Bool {

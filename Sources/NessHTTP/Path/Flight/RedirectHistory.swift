@@ -28,6 +28,7 @@ struct RedirectHistory: Sendable {
     @inline(never)
     func following(_ response: HTTPResponse) -> HTTPRequest? {
         guard var request = response.redirectRequest(keepingCredentialInside: context.credentialScope) else { return nil }
+        request.removeCacheConditions()
         let environment = context.options.environment
         if environment.contains(response.request) { environment.removeStrayed(environment.defaultHeaders, from: &request) }
         return request

@@ -13,12 +13,16 @@ extension Pipeline {
             sink?.willTakeBody(after: redirects.history)
             let response: HTTPResponse
             do {
-                response = try await exchange(withCookies(request, flight), flight, sink, bytesBefore: redirects.byteCount)
+                let sent = withCookies(request, flight), redirected = RedirectedFlight(flight, sink, redirects.byteCount)
+                // Not behind a write, which outdates what is stored.
+                if let cache, !redirects.history.isEmpty, flight.request.method.isSafe {
+                    response = try await cache.load(sent, in: flight.context, self, after: redirected)
+                } else {
+                    response = try await send(sent, redirected)
+                }
             } catch {
                 throw redirects.explain(error)
             }
-            // An exchange with a sink stores them at the head: the end of the body may be hours away, or never come.
-            if let jar, sink == nil, !request[BypassesCookies.self] { jar.store(from: response.headers, url: response.url) }
             guard let following = redirects.following(response),
                 try await redirects.follow(response, to: following, by: request.redirects)
             else {
@@ -28,11 +32,33 @@ extension Pipeline {
         }
     }
 
+    /// Sends a request of a flight, and stores the cookies that the response sets.
+    @inline(__always)
+    func send(_ request: HTTPRequest, _ redirected: RedirectedFlight) async throws -> HTTPResponse {
+        let response = try await exchange(request, redirected.flight, redirected.sink, bytesBefore: redirected.byteCount)
+        // An exchange with a sink stores them at the head: the end of the body may be hours away, or never come.
+        if let jar, redirected.sink == nil, !request[BypassesCookies.self] { jar.store(from: response.headers, url: response.url) }
+        return response
+    }
+
     /// Returns a request with the cookies of its URL.
     @inline(never)
     private func withCookies(_ request: HTTPRequest, _ flight: Flight) -> HTTPRequest {
         guard let jar, request.takesCookies else { return request }
         let cookies = flight.context.cookies ?? JarCookies()
         return cookies.set(in: request) { jar.header(for: request.url, besides: $0) }
+    }
+}
+
+/// A flight after some of its redirects.
+struct RedirectedFlight: Sendable {
+    let flight: Flight
+    /// Takes the body of the final response; `nil` to collect it in memory.
+    let sink: (any BodySink)?
+    /// The number of bytes in the redirects' bodies.
+    let byteCount: Int
+
+    init(_ flight: Flight, _ sink: (any BodySink)?, _ byteCount: Int) {
+        (self.flight, self.sink, self.byteCount) = (flight, sink, byteCount)
     }
 }

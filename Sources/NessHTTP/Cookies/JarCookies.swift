@@ -6,6 +6,9 @@ final class JarCookies: Sendable {
     /// redirect to another origin has removed that part.
     private let written = Lock<[ExactText: ExactText?]>([:])
 
+    /// Returns the caller's part of a `Cookie` field; `nil` if the jar wrote all of it.
+    func callersField(in field: String) -> String? { written.withLock { $0[ExactText(field)] ?? ExactText(field) }?.text }
+
     /// Returns the request with the cookies that the jar has for its URL. They replace the cookies that the jar wrote earlier: for another
     /// URL, or before a response set new ones.
     /// - Parameters:
@@ -13,8 +16,7 @@ final class JarCookies: Sendable {
     ///   - field: Takes the caller's part of the field, and returns the whole field; `nil` for no field.
     @inline(never)
     func set(in request: HTTPRequest, _ field: (_ callersField: String?) -> String?) -> HTTPRequest {
-        let present = request.headers[HeaderName.cookie]
-        let callersField = present.flatMap { present in written.withLock { $0[ExactText(present)] ?? ExactText(present) } }
+        let present = request.headers[HeaderName.cookie], callersField = present.flatMap(callersField).map { ExactText($0) }
         let sent = field(callersField?.text).map { ExactText($0) }
         if let sent {
             written.withLock { written in
@@ -33,16 +35,4 @@ final class JarCookies: Sendable {
 extension HTTPRequest {
     /// True for a request that gets the jar's cookies. The response to a TRACE would show them (RFC 9110, 9.3.8).
     var takesCookies: Bool { !self[BypassesCookies.self] && method != .trace }
-}
-
-extension CookieJar {
-    /// Adds the jar's cookies to a request. This happens above the cache and the sharing of flights, because they must not give one user
-    /// another user's response.
-    @inline(never)
-    func add(to request: inout HTTPRequest, in context: inout CallContext) {
-        if !request.takesCookies { return }
-        let cookies = JarCookies()
-        request = cookies.set(in: request) { header(for: request.url, besides: $0) }
-        context.cookies = cookies
-    }
 }

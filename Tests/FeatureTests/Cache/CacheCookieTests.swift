@@ -1,0 +1,123 @@
+import Foundation
+import NessHTTP
+import NessLock
+import NessTesting
+import TestSupport
+import Testing
+
+/// The cache beside cookies: which of them tell users apart. See ruling C35.
+@Suite("Cache: cookies", .inTurn(.withoutSockets)) struct CacheCookieTests {
+    private static let fresh: HTTPHeaders = ["Cache-Control": "max-age=60"]
+
+    private static func rig(_ users: HTTPCache.UserCookies?, _ jar: CookieJar) -> Rig {
+        let cache = users.map { HTTPCache(memoryLimit: 1 << 20, userCookies: $0) } ?? HTTPCache(memoryLimit: 1 << 20)
+        return Rig(advances: false) {
+            $0.cache = cache
+            $0.cookies = jar
+        }
+    }
+
+    private static func set(_ cookies: [String: String], in jar: CookieJar) throws {
+        for (name, value) in cookies { jar.insert(try #require(Cookie(name: name, value: value, domain: "mock.test"))) }
+    }
+
+    @Test(
+        "the cookies of a jar separate stored responses only if the cache says so",
+        arguments: [
+            // The default, then with a changed token, then with a changed session, then with both as before.
+            (nil, [1, 1, 1]), (.setByRequest, [1, 1, 1]), (HTTPCache.UserCookies.none, [1, 1, 1]), (.named(["session"]), [1, 2, 1]),
+            (.named(["other"]), [1, 1, 1]), (.all, [2, 3, 1]),
+        ] as [(HTTPCache.UserCookies?, [Int])])
+    func jar(users: HTTPCache.UserCookies?, numbers: [Int]) async throws {
+        let jar = CookieJar(), rig = Self.rig(users, jar), tally = Tally()
+        rig.mock.on(.get, "/x") { _ in .text("\(tally.enter() + 1)", headers: Self.fresh) }
+        var texts: [String] = []
+        for (token, session) in [("1", "a"), ("2", "a"), ("2", "b"), ("1", "a")] {
+            try Self.set(["token": token, "session": session], in: jar)
+            texts.append(try await rig.ness.get("x").text())
+        }
+        #expect(texts == ["1"] + numbers.map(String.init))
+    }
+
+    @Test(
+        "cookies that the request sets itself are its credential, beside those of a jar",
+        arguments: [
+            (nil, ["1", "2", "1"]), (HTTPCache.UserCookies.none, ["1", "1", "1"]), (.named(["user"]), ["1", "2", "1"]),
+            (.all, ["1", "2", "3"]),
+        ] as [(HTTPCache.UserCookies?, [String])])
+    func setByRequest(users: HTTPCache.UserCookies?, expected: [String]) async throws {
+        let jar = CookieJar(), rig = Self.rig(users, jar), tally = Tally()
+        rig.mock.on(.get, "/x") { _ in .text("\(tally.enter() + 1)", headers: Self.fresh) }
+        var texts: [String] = []
+        for (user, token) in [("alice", "1"), ("bob", "1"), ("alice", "2")] {
+            try Self.set(["token": token], in: jar)
+            texts.append(try await rig.ness.get("x").set(headers: ["Cookie": "user=\(user)"]).text())
+        }
+        #expect(texts == expected)
+    }
+
+    @Test("with a userIdentifier, no cookie counts unless Vary or the cache names it") func namedUser() async throws {
+        let jar = CookieJar(), cache = HTTPCache(memoryLimit: 1 << 20), tally = Tally()
+        let rig = Rig(advances: false) {
+            $0.cache = cache
+            $0.cookies = jar
+            $0.authentication = BearerAuthentication(token: "t", userIdentifier: "alice")
+        }
+        rig.mock.on(.get, "/x") { _ in .text("\(tally.enter() + 1)", headers: Self.fresh) }
+        #expect(try await rig.ness.get("x").set(headers: ["Cookie": "a=1"]).text() == "1")
+        #expect(try await rig.ness.get("x").set(headers: ["Cookie": "a=2"]).text() == "1")
+    }
+
+    @Test("with Vary: Cookie, a response is used for equal cookies alone, and named to the server for others") func vary() async throws {
+        let jar = CookieJar(), rig = Self.rig(nil, jar)
+        rig.mock.on(.get, "/x") { request in
+            let session = request.headers["Cookie"]?.components(separatedBy: "session=").last ?? ""
+            let tag = "\"\(session)\"", headers = Self.fresh.merging(["Vary": "Cookie", "ETag": tag])
+            return request.headers["If-None-Match"]?.contains(tag) == true
+                ? .status(304, headers: headers) : .text(session, headers: headers)
+        }
+        var seen: [String] = []
+        for (token, session) in [("1", "a"), ("1", "b"), ("1", "a"), ("2", "a"), ("3", "b")] {
+            try Self.set(["token": token, "session": session], in: jar)
+            let response = try await rig.ness.get("x").response()
+            seen.append("\(response.text) \(response.source)")
+        }
+        #expect(seen == ["a network", "b network", "a cache", "a revalidated", "b revalidated"])
+    }
+
+    @Test("a second run over 3,000 pages with a rolling session downloads only those without a validator", .timeLimit(.minutes(5)))
+    func crawler() async throws {
+        let unchanged = Tally(), visits = Tally()
+        // Every tenth page has no validator, every seventh is behind a redirect, every fifth varies by the session.
+        let answer: TestServer.Handler = { request in
+            let url = request.path
+            guard let number = Int(url.dropFirst(3)) else { return .status(404) }
+            let cookie: HTTPHeaders = ["Set-Cookie": "session=\(visits.enter()); Path=/"]
+            if url.hasPrefix("/r") { return .status(301, headers: cookie.merging(["Location": "/p/\(number)"])) }
+            if number % 10 == 0 { return .text("page \(number)", headers: cookie) }
+            let tag = "\"\(number)\""
+            var headers = cookie.merging(["ETag": tag, "Content-Type": number % 2 == 0 ? "text/html" : "application/json"])
+            if number % 5 == 1 { headers["Vary"] = "Cookie" }
+            guard request.headers["If-None-Match"] == tag else { return .text("page \(number)", headers: headers) }
+            unchanged.enter()
+            return .status(304, headers: headers)
+        }
+        let server = try await TestServer.start(answer)
+        try await stopping(server) { server in
+            try await withFolder { folder in
+                for run in 1...2 {
+                    let ness = Ness {
+                        $0.baseURL = server.url
+                        $0.cookies = CookieJar()
+                        $0.cache = HTTPCache(memoryLimit: 1 << 20, storage: CacheFolder(folder, limit: 100 << 20))
+                    }
+                    let texts = try await Promise.all(Array(1...3_000), atOnce: 16) { number in
+                        try await ness.get(number % 7 == 0 ? "r/\(number)" : "p/\(number)").text()
+                    }.value
+                    #expect(texts == (1...3_000).map { "page \($0)" })
+                    #expect(unchanged.total == (run == 1 ? 0 : 2_700))
+                }
+            }
+        }
+    }
+}
