@@ -123,6 +123,19 @@ final class TimerQueue: Sendable {
         _ = state.withLock { $0.timers.cancel(id) }
     }
 
+    /// Waits for a time.
+    /// - Parameter duration: The time from now.
+    /// - Throws: `CancellationError` if the task is canceled.
+    func wait(_ duration: Duration) async throws {
+        let waiter = Waiter(), id = add(after: duration, waiter)
+        try await withTaskCancellationHandler {
+            try await waiter.wait()
+        } onCancel: {
+            cancel(id)
+            waiter.cancel()
+        }
+    }
+
     private func begin(_ planned: Sleep) {
         planned.replaced?.cancel()
         // Detached: the task serves the timers of all requests, so it must not inherit the task-local values of one of them.
@@ -153,4 +166,8 @@ final class TimerQueue: Sendable {
         if let next { begin(next) }
         for target in due { target.timerDidFire() }
     }
+}
+
+extension ValueWaiter<Void>: TimerTarget {
+    func timerDidFire() { resume() }
 }

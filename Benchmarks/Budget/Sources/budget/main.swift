@@ -1,7 +1,8 @@
 // Counts the allocations and tasks of a GET over a transport that responds immediately, by a promise and awaited, of another caller of an
-// exchange, and of a response from the memory cache. Counts do not depend on the machine's load. Called by `.ci/allocations`, which holds the budget.
+// exchange, and of a response from the memory cache, and the memory of a request that waits for its next retry. Counts do not depend on the
+// machine's load. Called by `.ci/allocations`, which holds the budget.
 //   budget                                     prints the counts
-//   budget NAME=ALLOCATIONS,TASKS …            fails if a count is above its budget
+//   budget NAME=ALLOCATIONS,TASKS NAME=KIB …   fails if a count is above its budget
 //   budget profile get|awaited|caller|cache COUNT      repeats one of them, for a profiler
 import Allocations
 import Foundation
@@ -81,6 +82,49 @@ final class Joining: DuplicatedHandler {
     for promise in promises { _ = try await promise.value }
 }
 
+/// Responds to each request with 503.
+struct Unavailable: Transport {
+    func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+        try await receive(.head(statusCode: 503, headers: [:]))
+    }
+}
+
+/// Opens a gate once the given number of requests waits for the next attempt.
+final class Retries: RequestObserver {
+    let gate = TestGate()
+    private let left: Mutex<Int>
+
+    init(_ count: Int) { left = Mutex(count) }
+
+    func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
+        let isLast = left.withLock { left in
+            left -= 1
+            return left == 0
+        }
+        if isLast { gate.open() }
+    }
+}
+
+/// Returns the memory of each of `count` requests that wait for their next retry, in KiB.
+func kibibytesOfRetry(_ count: Int, _ send: @escaping @Sendable (RequestBuilder) -> Task<Void, Never>?) async -> Double {
+    let retries = Retries(count)
+    let ness = Ness {
+        $0.transport = Unavailable()
+        $0.retryBudget = RetryBudget(minimum: count)
+        $0.retryControl = .decide { _ in .retryAfter(3_600) }
+        $0.observers = [retries]
+    }
+    let request = ness.httpRequest(.post, withUrl: "https://mock.test/x").set(isIdempotent: true)
+    allocations_begin()
+    let tasks = (0..<count).map { _ in send(request) }
+    await retries.gate.wait()
+    // The last of them is about to sleep.
+    let bytes = allocations_end().bytes
+    ness.dropAllRequests()
+    for task in tasks { await task?.value }
+    return Double(bytes) / Double(count) / 1_024
+}
+
 var arguments = CommandLine.arguments.dropFirst()
 if arguments.first == "profile", let count = arguments.last.flatMap({ Int($0) }) {
     switch arguments.dropFirst().first {
@@ -106,6 +150,18 @@ for (name, cost) in costs {
         let limits = argument.dropFirst(name.count + 1).split(separator: ",").compactMap { Double($0) }
         guard limits.count == 2, cost.allocations > limits[0] || cost.tasks > limits[1] else { continue }
         print("\(name) is over its budget of \(limits[0]) allocations and \(limits[1]) tasks")
+        isOver = true
+    }
+}
+let waiting = [
+    ("retry", await kibibytesOfRetry(count) { _ = $0.dataRequest(); return nil }),
+    ("awaitedRetry", await kibibytesOfRetry(count) { request in Task { _ = try? await request.response() } }),
+]
+for (name, size) in waiting {
+    print("\(name): \(size) KiB while it waits")
+    for argument in arguments where argument.hasPrefix(name + "=") {
+        guard let limit = Double(argument.dropFirst(name.count + 1)), size > limit else { continue }
+        print("\(name) is over its budget of \(limit) KiB")
         isOver = true
     }
 }

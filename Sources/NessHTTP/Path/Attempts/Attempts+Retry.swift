@@ -3,11 +3,18 @@ import Foundation
 /// The decision about a retry.
 extension Pipeline {
     /// Calls the policy, and waits for the delay that it sets.
+    /// - Parameters:
+    ///   - context: The context of the next attempt.
+    ///   - request: The request of the attempts.
+    ///   - failure: The outcome of the last attempt.
+    ///   - start: The start of the first attempt.
     /// - Returns: `nil` if another attempt follows; otherwise the outcome that is final.
+    /// - Throws: `CancellationError` after the end of the call; `Call.Postponed` if another task waits and makes the attempt.
     @inline(never)
-    func waitForNextAttempt(after failure: Unaccepted, in context: CallContext) async throws -> Unaccepted? {
-        guard let failed = failure.attempt else { return failure }
-        guard let delay = await delay(after: failed, in: context) else { return failure }
+    func waitForAttempt(
+        _ context: CallContext, of request: HTTPRequest, after failure: Unaccepted, since start: Duration
+    ) async throws -> Unaccepted? {
+        guard let failed = failure.attempt, let delay = await delay(after: failed, in: context) else { return failure }
         // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
         if let end = context.call.deadlineEnd, clock.elapsed() + delay >= end { return failure }
         guard ledger.takeRetry() else {
@@ -17,10 +24,20 @@ extension Pipeline {
         }
         context.call.observation?.attemptDidEnd()
         context.call.observation?.notify { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
+        guard delay > .zero, !context.call.options.isAwaited, loaders(at: .call, context).isEmpty else {
+            try await wait(delay, context)
+            return nil
+        }
+        throw Call.Postponed { [self] in
+            try await wait(delay, context)
+            return try await attempts(request, context, since: start)
+        }
+    }
+
+    private func wait(_ delay: Duration, _ context: CallContext) async throws {
         // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
         if delay > .zero { try await context.call.sleep(delay) }
         try Task.checkCancellation()
-        return nil
     }
 
     /// Returns the wait before the next attempt; `nil` if no other attempt follows.

@@ -13,10 +13,17 @@ extension Pipeline {
 
     /// Makes attempts until one succeeds or the retry policy decides to stop. The caller's validators judge each attempt, and each starts
     /// from the request as the caller made it.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - context: The context.
+    ///   - earlierStart: The start of the first attempt; `nil` for now.
+    /// - Throws: The error of the last attempt. `Call.Postponed`, if another task has to make the rest.
     @inline(never)
-    func attempts(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
-        let start = clock.elapsed()
-        ledger.countRequest(at: start)
+    func attempts(
+        _ request: HTTPRequest, _ context: CallContext, since earlierStart: Duration? = nil
+    ) async throws -> HTTPResponse {
+        let start = earlierStart ?? clock.elapsed()
+        if earlierStart == nil { ledger.countRequest(at: start) }
         var context = context
         while true {
             let outcome: Result<HTTPResponse, any Error>
@@ -32,11 +39,11 @@ extension Pipeline {
             switch evaluated(outcome, of: request, in: context, since: start) {
             case .success(let response): return response
             case .failure(let failure):
-                if let failure = try await waitForNextAttempt(after: failure, in: context) {
-                    return try failure.result(asking: control(of: context))
+                context.attempt += 1
+                if let last = try await waitForAttempt(context, of: request, after: failure, since: start) {
+                    return try last.result(asking: control(of: context))
                 }
             }
-            context.attempt += 1
         }
     }
 

@@ -62,9 +62,34 @@ final class Call: Sendable {
         for owner: (any CallOwner)?, in running: RunningRequests, _ send: @escaping @Sendable (Call) async throws -> HTTPResponse
     ) {
         register(owner, in: running)
+        runInTask(send)
+    }
+
+    /// The rest of a call, which another task runs. A task keeps the memory of its greatest depth until it ends, so one that has made a
+    /// request should not wait long.
+    struct Postponed: Error {
+        let rest: @Sendable () async throws -> HTTPResponse
+    }
+
+    private func runInTask(_ send: @escaping @Sendable (Call) async throws -> HTTPResponse) {
         // Under the lock, which `begin` takes: a drop meanwhile finds the task, and nothing is sent after that. `send` runs in every case,
         // because it may have promised to call a closure.
-        state.withLock { state in state.start(Task { [self] in await run(send) }) }
+        state.withLock { state in
+            state.start(
+                Task { [self] in
+                    do {
+                        end(with: .success(try await send(self)))
+                    } catch let postponed as Postponed {
+                        // `send` retains the manager.
+                        runInTask { _ in
+                            defer { withExtendedLifetime(send) {} }
+                            return try await postponed.rest()
+                        }
+                    } catch {
+                        end(with: .failure(error))
+                    }
+                })
+        }
     }
 
     /// Gives the call its owner, and registers it with the manager, as the first step of its start.
@@ -74,7 +99,7 @@ final class Call: Sendable {
         if !state.withLock({ $0.register(in: running, as: id) }) { running.remove(id) }
     }
 
-    /// Makes the attempts of a call that is registered, and ends it.
+    /// Makes the attempts of a call that is registered, in the calling task, and ends it.
     func run(_ send: (Call) async throws -> HTTPResponse) async {
         do {
             end(with: .success(try await send(self)))
