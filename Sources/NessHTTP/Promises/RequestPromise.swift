@@ -17,7 +17,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
     init(_ call: Call, by sender: any RequestSender, value: @escaping @Sendable (HTTPResponse) throws -> Value) {
         self.call = call
         makeValue = value
-        super.init(makeDropError: { call.error(.dropped, "dropped by the caller") })
+        super.init(makeDropError: { call.endError(.dropped, "dropped by the caller") })
         onSettle { error in call.promiseDidSettle(error) }
         sender.start(call, for: self)
     }

@@ -33,7 +33,7 @@ extension Pipeline {
             case .success(let response): return response
             case .failure(let failure):
                 if let failure = try await waitForNextAttempt(after: failure, in: context) {
-                    return try failure.result(asking: control(of: context))
+                    return try failure.keepingCause(of: context.call).result(asking: control(of: context))
                 }
             }
             context.attempt += 1
