@@ -51,6 +51,13 @@ extension Ness {
         public var throttle: ThrottleLimit?
         /// The limits of the circuit breaker, which sends no requests to a host that keeps failing. `nil` for no circuit breaker.
         public var circuitBreaker: CircuitBreakerLimit?
+        /// A closure that returns the group of a request, whose limits then apply to it: see `LimitGroup`. `nil` from the closure leaves the
+        /// request to the manager's limits.
+        ///
+        /// It runs for each exchange, which includes retries, redirects and ranges. Its request has the credential, but not the changes of
+        /// loaders at `.exchange`. The closure runs off the main thread, for several requests concurrently. It must not block, because the
+        /// request waits for it.
+        public var limitGroup: (@Sendable (HTTPRequest) -> LimitGroup?)?
         /// Names of header fields and parameters that are secret in addition to those that are secret by their words. Descriptions of
         /// the manager's requests, errors and logs show a secret value as `<redacted>`. A secret header field is not sent to another origin.
         ///
@@ -160,7 +167,8 @@ extension PipelineConfiguration {
             loaders: loaders, retryBudget: configuration.retryBudget, retryControl: configuration.retryControl,
             cookies: configuration.cookies, cache: configuration.cache,
             headersIgnoredInDuplicates: configuration.headersIgnoredInDuplicates, circuitBreaker: configuration.circuitBreaker,
-            throttle: configuration.throttle, maximumConnectionsPerHost: configuration.maximumConnectionsPerHost,
+            throttle: configuration.throttle, limitGroup: configuration.limitGroup,
+            maximumConnectionsPerHost: configuration.maximumConnectionsPerHost,
             maximumConcurrentRequests: configuration.maximumConcurrentRequests,
             wire: Wire(
                 configuration.transport, serverTrust: configuration.serverTrust, identities: configuration.clientIdentities,

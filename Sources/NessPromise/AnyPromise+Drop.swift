@@ -4,7 +4,8 @@ import Dispatch
 extension AnyPromise {
     /// Ends this promise. If it has settled, ends the promises that depend on it and have not.
     final func drop(in walk: inout DropWalk, with inherited: (any Error)?) {
-        let given = walk.reason ?? inherited
+        // An inherited error has passed the mappings on its way down.
+        let given = inherited ?? walk.reason
         if given == nil, state.withLock({ $0.status != .pending && $0.links.live == 0 }) { return }
         let error = given ?? dropError
         if !endByDrop(error, &walk) { dropDependents(error, &walk) }
@@ -17,7 +18,7 @@ extension AnyPromise {
         var destinations = (here: false, queues: [DispatchQueue]())
         let isFirst = state.withLock { state in
             guard state.status == .pending else { return false }
-            (failure, state.status) = (error, .rejected)
+            (failure, state.status) = (error, .dropped)
             (handler, left) = (state.settleHandler.take(), state.edges.take())
             destinations = state.links.destinations(from: nil)
             return true
@@ -26,8 +27,9 @@ extension AnyPromise {
         for queue in destinations.queues { walk.notify(.dependents, on: queue) { [self] runner in drain(runner) } }
         if destinations.here { walk.notify(.dependents, on: nil) { [self] runner in drain(runner) } }
         if let handler { walk.notify(.owner, on: nil) { _ in handler(error) } }
-        // The promise that decided on the error receives it, so that a long chain is walked once. The others make their own errors.
-        let origin = left.origin
+        // The promise that decided on the error receives it, so that a long chain is walked once. The others make their own errors, and so
+        // does the promise whose errors this one changes.
+        let origin = errorMapping == nil ? left.origin : nil
         left.forEach { $0.parent.leave($0.link, with: error, in: &walk, dropping: $0.parent === origin ? error : nil) }
         return true
     }
@@ -41,7 +43,7 @@ extension AnyPromise {
         }
         for (link, waited) in unfinished {
             if waited { notifyOfDrop(link, step: 1, error, &walk) }
-            if let dependent = link.dependent { walk.add(dependent, step: 1, with: error) }
+            if let dependent = link.dependent { walk.add(dependent, step: 1, with: dependent.errorMapping?(error) ?? error) }
         }
     }
 

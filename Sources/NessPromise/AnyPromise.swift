@@ -11,7 +11,7 @@ import NessLock
 /// that. The lock of the promise on which this link is registered guards the properties of a link. The others are set before the object is
 /// shared.
 open class AnyPromise: @unchecked Sendable {
-    enum Status: Sendable { case pending, fulfilled, rejected }
+    enum Status: Sendable { case pending, fulfilled, rejected, dropped }
 
     enum Phase {
         /// The link is not registered yet.
@@ -78,6 +78,10 @@ open class AnyPromise: @unchecked Sendable {
     /// Makes the error of a `drop()` without a reason. A chain inherits it from the promise with which it started.
     @usableFromInline
     final let makeDropError: (@Sendable () -> any Error)?
+    /// Changes the errors of the promise above, even those of a drop that comes from there; `nil` to take them as they are.
+    final let errorMapping: ErrorMapping?
+
+    typealias ErrorMapping = @Sendable (any Error) -> any Error
 
     enum Target {
         case itself
@@ -91,6 +95,7 @@ open class AnyPromise: @unchecked Sendable {
         seesDrop = target == nil
         self.target = target.map(Target.other) ?? .none
         makeDropError = nil
+        errorMapping = nil
     }
 
     /// Makes a promise that waits on no other.
@@ -100,6 +105,7 @@ open class AnyPromise: @unchecked Sendable {
         seesDrop = false
         target = .itself
         self.makeDropError = makeDropError
+        errorMapping = nil
     }
 
     /// Makes a promise that a handler of `parent` will settle. The caller registers it there.
@@ -109,6 +115,19 @@ open class AnyPromise: @unchecked Sendable {
         self.seesDrop = seesDrop
         target = .itself
         makeDropError = parent.makeDropError
+        errorMapping = nil
+        self.body = HandlerScope.bind(body)
+        state.withLock { $0.edges = .one(Edge(parent: parent, link: self)) }
+    }
+
+    /// Makes a promise that a handler of `parent` will settle, and whose errors are those of `parent`, changed. The caller registers it there.
+    init(linkedTo parent: AnyPromise, changingErrors mapping: @escaping ErrorMapping, body: @escaping Body) {
+        queue = nil
+        seesDrop = false
+        target = .itself
+        // Weak, because the parent is released once nothing waits for it.
+        makeDropError = { [weak parent] in mapping(parent?.dropError ?? PromiseError.dropped) }
+        errorMapping = mapping
         self.body = HandlerScope.bind(body)
         state.withLock { $0.edges = .one(Edge(parent: parent, link: self)) }
     }
@@ -137,6 +156,9 @@ open class AnyPromise: @unchecked Sendable {
         noteErrorRead()
         return isCompleted ? failure : nil
     }
+
+    /// A Boolean value that indicates whether a drop ended the promise.
+    package final var wasDropped: Bool { state.withLock { $0.status == .dropped } }
 
     /// The number of links that wait for this promise: dependent promises and awaiting tasks.
     package final var waiterCount: Int { state.withLock { $0.links.live } }

@@ -62,6 +62,60 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
         parent.register(self)
     }
 
+    /// Makes a promise of another one's outcome, with changed errors.
+    /// - Parameters:
+    ///   - parent: The other promise.
+    ///   - mapping: Changes an error, even that of a drop.
+    ///   - value: Changes the value.
+    package init(
+        of parent: Promise<Value>, changingErrors mapping: @escaping @Sendable (any Error) -> any Error, _ file: StaticString, _ line: UInt,
+        value: @escaping @Sendable (Value) -> Value = { $0 }
+    ) {
+        super.init(linkedTo: parent, changingErrors: mapping) { parent, child, error, runner in
+            let child = unsafeDowncast(child, to: Promise<Value>.self)
+            if let error {
+                // Nobody has to handle a drop, even if it becomes another error.
+                if AnyPromise.isDrop(error) { child.passesError() } else { child.handlesError() }
+                child.reject(mapping(error), runner, by: child)
+            } else if let stored = unsafeDowncast(parent, to: Promise<Value>.self).stored {
+                child.fulfil(value(stored), runner, by: child)
+            }
+        }
+        made(file, line)
+        parent.register(self)
+    }
+
+    /// Returns this promise's outcome with another error, even after a drop.
+    ///
+    /// A promise of a request keeps its kind: `status`, `progress`, `pause()` and `drop()` work on the returned promise as they do on this
+    /// one. The chunks and lines of a stream fail with the changed errors as well.
+    ///
+    /// ```swift
+    /// struct NoUser: Error {}
+    ///
+    /// let user = ness.get("users/1").dataRequest(decoding: User.self)
+    ///     .mapError { error in
+    ///         (error as? NessError)?.kind == .offline ? NoUser() : error
+    ///     }
+    /// ```
+    ///
+    /// If this promise or the returned one is dropped, the closure receives the error of the drop. The reason that a caller gives to
+    /// `drop(becauseOf:)` of the returned promise stays as it is. `handle(ignoringDrops: true)` and `finally(ignoringDrops: true)` still
+    /// recognize a drop if the closure returns a `CancellationError` for it.
+    /// - Parameters:
+    ///   - transform: Takes the error of this promise and returns that of the new one. It runs inside the call that settles or drops a
+    ///     promise, so it must not block. For one drop it may run more than once.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise with the same value, or with the error that `transform` returns. Dropping it drops this promise, unless this one
+    ///   has another waiter.
+    @discardableResult
+    open func mapError(
+        _ transform: @escaping @Sendable (any Error) -> any Error, file: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Value> {
+        Promise(of: self, changingErrors: transform, file, line)
+    }
+
     /// The value or the error; `nil` while the promise is pending.
     public final var outcome: Result<Value, any Error>? {
         guard isCompleted else { return nil }

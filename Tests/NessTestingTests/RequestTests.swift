@@ -27,7 +27,7 @@ import Testing
         #expect(request.query == "x=1%202&y=a+b&z")
         #expect(request.queryItems == [.init(name: "x", value: "1 2"), .init(name: "y", value: "a+b"), .init(name: "z", value: "")])
         #expect(request.headers.values(for: "X-A") == ["1", "2"])
-        #expect(request.url?.absoluteString == "http://x/a%20b?x=1%202&y=a+b&z")
+        #expect(request.url.absoluteString == "http://x/a%20b?x=1%202&y=a+b&z")
     }
 
     @Test("a received request that is printed or dumped shows no secret: none of the query, and none that the path repeats")
@@ -47,6 +47,17 @@ import Testing
         let request = try #require(try await receive("GET http://h:1/p?q HTTP/1.1\r\nHost: h:1\r\n\r\n").request)
         #expect(request.path == "/p" && request.query == "q")
         #expect(try await receive("OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n").request?.path == "*")
+    }
+
+    @Test(
+        "a received request always has a URL: that of its Host and target, or else of its path alone",
+        arguments: ["x", "a b", "h:port", ""])
+    func url(host: String) throws {
+        for target in ["/p?q", "*", "h:1", "/%zz"] {
+            let url = ReceivedRequest(method: .get, target: target, headers: ["Host": host]).url
+            #expect(["http", "file"].contains(url.scheme))
+            if host == "x", target == "/p?q" { #expect(url.absoluteString == "http://x/p?q") }
+        }
     }
 
     @Test("a plus in a form field is decoded as a space") func formFieldsDecodePlus() async throws {

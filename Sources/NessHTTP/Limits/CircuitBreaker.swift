@@ -30,7 +30,8 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
 
 /// Immediately fails requests to a host that keeps failing. This reduces the load on the host, and the time that callers wait.
 ///
-/// While closed, the breaker counts transient errors and statuses of 500 and above, for each origin. It opens when too many requests in a
+/// While closed, the breaker counts transient errors and statuses of 500 and above, for each origin, or for each group that has its own
+/// limits. It opens when too many requests in a
 /// window fail. Requests then fail with `NessError.circuitOpen`, and nothing is sent. After `openDuration` it lets one request through as a
 /// probe. If the probe succeeds the breaker closes; if it fails the breaker stays open for `openDuration` again.
 ///
@@ -38,7 +39,7 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
 /// above the queue, so that no request waits for a host with an open breaker.
 final class CircuitBreaker: Sendable {
     private struct Circuit: Sendable {
-        var windowStart: Duration
+        let windowEnd: Duration
         var requests = 0
         var failures = 0
         var openUntil: Duration?
@@ -50,13 +51,25 @@ final class CircuitBreaker: Sendable {
         }
     }
 
-    private let limit: CircuitBreakerLimit
+    /// The requests that count together, and their limits.
+    private struct Subject: Sendable {
+        let key: LimitKey
+        let limit: CircuitBreakerLimit
+
+        func newCircuit(at now: Duration) -> Circuit { Circuit(windowEnd: now + limit.window.clampedForSleep) }
+    }
+
+    private let limit: CircuitBreakerLimit?
     private let clock: PipelineClock
-    private let circuits = Lock<[ParsedURL.Origin: Circuit]>([:])
+    private let circuits = Lock<[LimitKey: Circuit]>([:])
     /// The number of circuits at which circuits without recent requests are removed: a crawler visits any number of hosts.
     private static let crowd = 1_000
 
-    init(_ limit: CircuitBreakerLimit, clock: PipelineClock) {
+    /// Makes a circuit breaker.
+    /// - Parameters:
+    ///   - limit: The limits for each origin, for requests whose group has none; `nil` for none.
+    ///   - clock: The clock that measures the times.
+    init(_ limit: CircuitBreakerLimit?, clock: PipelineClock) {
         self.limit = limit
         self.clock = clock
     }
@@ -64,28 +77,36 @@ final class CircuitBreaker: Sendable {
     /// Makes a `NessError.circuitOpen` of the caller's from a reason.
     typealias MakeError = (_ reason: String) -> NessError
 
-    /// Throws `NessError.circuitOpen` if no request may be sent to the origin now.
-    func check(_ origin: ParsedURL.Origin, _ error: MakeError) throws {
+    private func subject(of request: HTTPRequest, _ group: GroupMembership?) -> Subject? {
+        if let group, let limit = group.group.circuitBreaker { return Subject(key: .group(group.key), limit: limit) }
+        return limit.map { Subject(key: .origin(request.origin), limit: $0) }
+    }
+
+    /// Throws `NessError.circuitOpen` if a request may not be sent now.
+    func check(_ request: HTTPRequest, _ group: GroupMembership?, _ error: MakeError) throws {
+        guard let subject = subject(of: request, group) else { return }
         let now = clock.elapsed()
-        if let openTime = circuits.withLock({ $0[origin]?.openTime(at: now) }) { throw Self.openError(origin, openTime, error) }
+        if let openTime = circuits.withLock({ $0[subject.key]?.openTime(at: now) }) { throw Self.openError(subject, openTime, error) }
     }
 
     /// Lets a request through.
+    /// - Returns: The request as the breaker counts it; `nil` if nothing counts it.
     /// - Throws: `NessError.circuitOpen`.
-    func enter(_ origin: ParsedURL.Origin, _ error: MakeError) throws -> CircuitPermit {
+    func enter(_ request: HTTPRequest, _ group: GroupMembership?, _ error: MakeError) throws -> CircuitPermit? {
+        guard let subject = subject(of: request, group) else { return nil }
         let now = clock.elapsed()
         let (isProbe, openTime): (Bool, Duration?) = circuits.withLock { circuits in
-            guard let circuit = circuits[origin], circuit.openUntil != nil else { return (false, nil) }
+            guard let circuit = circuits[subject.key], circuit.openUntil != nil else { return (false, nil) }
             if let openTime = circuit.openTime(at: now) { return (false, openTime) }
-            circuits[origin]?.isProbing = true
+            circuits[subject.key]?.isProbing = true
             return (true, nil)
         }
-        if let openTime { throw Self.openError(origin, openTime, error) }
-        return CircuitPermit { [self] outcome in leave(origin, isProbe, outcome) }
+        if let openTime { throw Self.openError(subject, openTime, error) }
+        return CircuitPermit { [self] outcome in leave(subject, isProbe, outcome) }
     }
 
-    private static func openError(_ origin: ParsedURL.Origin, _ openTime: Duration, _ error: MakeError) -> NessError {
-        var details = error("too many requests to \(origin) failed; new ones are blocked for a while").context
+    private static func openError(_ subject: Subject, _ openTime: Duration, _ error: MakeError) -> NessError {
+        var details = error("too many requests to \(subject.key) failed; new ones are blocked for a while").context
         details.circuitOpenTime = openTime
         return .circuitOpen(details)
     }
@@ -94,29 +115,30 @@ final class CircuitBreaker: Sendable {
 
     enum Outcome { case worked, failed, unknown }
 
-    private func leave(_ origin: ParsedURL.Origin, _ isProbe: Bool, _ outcome: Outcome) {
+    private func leave(_ subject: Subject, _ isProbe: Bool, _ outcome: Outcome) {
         let now = clock.elapsed()
+        let limit = subject.limit
         circuits.withLock { circuits in
-            var circuit = circuits[origin] ?? Circuit(windowStart: now)
+            var circuit = circuits[subject.key] ?? subject.newCircuit(at: now)
             if isProbe {
                 circuit.isProbing = false
                 if outcome == .failed { circuit.openUntil = now + limit.openDuration.clampedForSleep }
                 // If the outcome does not show whether the host works, the next request is the probe.
-                circuits[origin] = outcome == .worked ? nil : circuit
+                circuits[subject.key] = outcome == .worked ? nil : circuit
                 return
             }
             guard circuit.openUntil == nil, outcome != .unknown else { return }
-            if now - circuit.windowStart >= limit.window { circuit = Circuit(windowStart: now) }
+            if now >= circuit.windowEnd { circuit = subject.newCircuit(at: now) }
             circuit.requests += 1
             circuit.failures += outcome == .failed ? 1 : 0
             let ratio = Double(circuit.failures) / Double(circuit.requests)
             if outcome == .failed, circuit.requests >= max(1, limit.minimumRequests), ratio >= limit.failureRatio {
                 circuit.openUntil = now + limit.openDuration.clampedForSleep
             }
-            // Only for a new host: a look at all of them for each request would cost more than the memory.
-            let isNew = circuits.updateValue(circuit, forKey: origin) == nil
+            // Only for a new circuit: a look at all of them for each request would cost more than the memory.
+            let isNew = circuits.updateValue(circuit, forKey: subject.key) == nil
             if isNew, circuits.count % Self.crowd == 0 {
-                circuits = circuits.filter { $0.value.openUntil != nil || now - $0.value.windowStart < limit.window }
+                circuits = circuits.filter { $0.value.openUntil != nil || now < $0.value.windowEnd }
             }
         }
     }

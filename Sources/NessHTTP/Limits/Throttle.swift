@@ -30,53 +30,62 @@ public struct ThrottleLimit: Sendable, Hashable {
     }
 }
 
+extension ThrottleLimit {
+    /// False for a rate that means no limit.
+    var isLimit: Bool { rate > 0 && rate.isFinite }
+}
+
 /// Delays requests until a `ThrottleLimit` lets them start, first in, first out.
 final class Throttle: Sendable {
     private struct State: Sendable {
-        var buckets: [ParsedURL.Origin?: ThrottleBucket] = [:]
+        var buckets: [LimitKey: ThrottleBucket] = [:]
         /// The number of buckets at which full buckets are removed. A full bucket equals a new one.
         var bucketLimit = 1_000
     }
 
-    private let limit: ThrottleLimit
+    private let limit: ThrottleLimit?
     private let clock: PipelineClock
     private let state = Lock(State())
 
-    /// Makes a throttle; `nil` for a rate that means no limit.
-    init?(_ limit: ThrottleLimit, clock: PipelineClock) {
-        guard limit.rate > 0, limit.rate.isFinite else { return nil }
+    /// Makes a throttle.
+    /// - Parameters:
+    ///   - limit: The limit of requests whose group has no rate; `nil` for none.
+    ///   - clock: The clock that measures the rates.
+    init(_ limit: ThrottleLimit?, clock: PipelineClock) {
         self.limit = limit
         self.clock = clock
     }
 
     /// Takes a token.
-    /// - Returns: The wait for the token; `nil` if there was one, or if the request bypasses the limits.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - group: The request's group, which may have a rate; `nil` for none.
+    /// - Returns: The bucket, which takes the token back if the request is not sent, and the wait for the token, or `nil` if there was one.
+    ///   `nil` if nothing limits the request.
     /// - Throws: `CancellationError` if the request was dropped before. It takes no token.
     @inline(never)
-    func enter(_ request: HTTPRequest) throws -> Waiter? {
+    func enter(_ request: HTTPRequest, _ group: GroupMembership?) throws -> (bucket: ThrottleBucket, waiter: Waiter?)? {
         if request[BypassesThrottle.self] { return nil }
+        let groupLimit = group?.throttle
+        guard let limit = groupLimit ?? limit, limit.isLimit else { return nil }
         try Task.checkCancellation()
-        let origin = origin(of: request)
+        let key: LimitKey =
+            if let group, groupLimit != nil { .group(group.key) } else { limit.scope == .host ? .origin(request.origin) : .manager }
         // Under the lock throughout: if a bucket were removed while a request enters it, a second bucket with the same key would exist.
         return state.withLock { state in
-            if let bucket = state.buckets[origin] { return bucket.enter() }
+            if let bucket = state.buckets[key] { return (bucket, bucket.enter(limit)) }
             if state.buckets.count >= state.bucketLimit {
                 state.buckets = state.buckets.filter { !$0.value.isFull }
                 state.bucketLimit = max(1_000, 2 * state.buckets.count)
             }
             let bucket = ThrottleBucket(limit, clock: clock)
-            state.buckets[origin] = bucket
-            return bucket.enter()
+            state.buckets[key] = bucket
+            return (bucket, bucket.enter(limit))
         }
     }
 
-    /// Takes back the token of a request that was not sent.
-    func giveBack(_ request: HTTPRequest) {
-        if !request[BypassesThrottle.self] { state.withLock { $0.buckets[origin(of: request)] }?.giveBack(1) }
-    }
-
-    /// Returns the origin whose bucket a request uses; `nil` for the one of all origins.
-    private func origin(of request: HTTPRequest) -> ParsedURL.Origin? { limit.scope == .host ? request.origin : nil }
+    /// The number of buckets.
+    var bucketCount: Int { state.withLock { $0.buckets.count } }
 
     /// Discards the buckets. Requests that still wait in them were dropped before the reset, and leave their queues by themselves.
     func reset() { state.withLock { $0 = State() } }

@@ -8,26 +8,35 @@ final class ThrottleBucket: Sendable {
     private struct State: Sendable {
         /// The time at which the bucket will be full again. The number of tokens follows from it.
         var fullAt = Duration.zero
+        var pace: Pace
         var waiting = WaiterQueue<Waiter>()
         /// The task that sleeps until the first waiter may go; `nil` if no request waits.
         var timer: Task<Void, Never>?
     }
 
-    /// The time between two tokens.
-    private let interval: Duration
-    /// The bucket has a token if it will be full within this time.
-    private let slack: Duration
+    /// The speed of a bucket.
+    private struct Pace: Sendable, Equatable {
+        /// The time between two tokens.
+        let interval: Duration
+        /// The bucket has a token if it will be full within this time.
+        let slack: Duration
+
+        init(_ limit: ThrottleLimit) {
+            interval = .seconds(min(1 / limit.rate, 1e9))
+            // Limited, because a larger burst would overflow the duration.
+            slack = interval * (min(max(limit.burst, 1), 1_000_000_000) - 1)
+        }
+    }
+
     private let clock: PipelineClock
-    private let state = Lock(State())
+    private let state: Lock<State>
 
     /// Makes a full bucket.
     /// - Parameters:
     ///   - limit: The rate, which must be positive, and the burst.
     ///   - clock: The clock that measures the rate.
     init(_ limit: ThrottleLimit, clock: PipelineClock) {
-        interval = .seconds(min(1 / limit.rate, 1e9))
-        // Limited, because a larger burst would overflow the duration.
-        slack = interval * (min(max(limit.burst, 1), 1_000_000_000) - 1)
+        state = Lock(State(pace: Pace(limit)))
         self.clock = clock
     }
 
@@ -41,9 +50,11 @@ final class ThrottleBucket: Sendable {
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Takes a token.
+    /// - Parameter limit: The rate and the burst from now on, which the requests that wait share.
     /// - Returns: A waiter in the queue; `nil` if there was a token. A canceled waiter leaves the queue.
-    func enter() -> Waiter? {
+    func enter(_ limit: ThrottleLimit) -> Waiter? {
         let now = clock.elapsed()
+        change(to: Pace(limit), at: now)
         return state.withLock { state in
             let wait = wait(state, now)
             if state.waiting.isEmpty && wait <= .zero {
@@ -58,6 +69,17 @@ final class ThrottleBucket: Sendable {
         }
     }
 
+    /// Changes the speed. The bucket then lacks at most all tokens of its new burst.
+    private func change(to pace: Pace, at now: Duration) {
+        let timer: Task<Void, Never>? = state.withLock { state in
+            if state.pace == pace { return nil }
+            state.pace = pace
+            state.fullAt = min(state.fullAt, now + pace.slack + pace.interval)
+            return restartTimer(&state, now)
+        }
+        timer?.cancel()
+    }
+
     private func leave(_ id: WaiterQueue<Waiter>.ID) {
         let timer: Task<Void, Never>? = state.withLock { state in
             guard state.waiting.leave(id) != nil, state.waiting.isEmpty else { return nil }
@@ -68,9 +90,17 @@ final class ThrottleBucket: Sendable {
     }
 
     /// Returns the time until the next token.
-    private func wait(_ state: State, _ now: Duration) -> Duration { max(state.fullAt, now) - now - slack }
+    private func wait(_ state: State, _ now: Duration) -> Duration { max(state.fullAt, now) - now - state.pace.slack }
 
-    private func take(_ state: inout State, _ now: Duration) { state.fullAt = max(state.fullAt, now) + interval }
+    private func take(_ state: inout State, _ now: Duration) { state.fullAt = max(state.fullAt, now) + state.pace.interval }
+
+    /// Starts the sleep for the first waiter again.
+    /// - Returns: The timer to cancel, outside the lock; `nil` if no request waits.
+    private func restartTimer(_ state: inout State, _ now: Duration) -> Task<Void, Never>? {
+        guard !state.waiting.isEmpty else { return nil }
+        defer { state.timer = startTimer(at: now + wait(state, now).clampedForSleep) }
+        return state.timer
+    }
 
     private func startTimer(at time: Duration) -> Task<Void, Never> {
         Task { [self] in
@@ -112,10 +142,8 @@ final class ThrottleBucket: Sendable {
     func giveBack(_ count: Int) {
         let now = clock.elapsed()
         let timer: Task<Void, Never>? = state.withLock { state in
-            state.fullAt -= interval * count
-            guard !state.waiting.isEmpty else { return nil }
-            defer { state.timer = startTimer(at: now + wait(state, now).clampedForSleep) }
-            return state.timer
+            state.fullAt -= state.pace.interval * count
+            return restartTimer(&state, now)
         }
         timer?.cancel()
     }

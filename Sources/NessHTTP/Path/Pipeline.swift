@@ -23,6 +23,7 @@ final class Pipeline: Sendable {
     let coalesce: Coalesce
 
     // The steps of an exchange.
+    let groups: LimitGroups?
     let breaker: CircuitBreaker?
     let throttle: Throttle?
     let hosts: Limiter<ParsedURL.Origin>
@@ -55,8 +56,10 @@ final class Pipeline: Sendable {
         cache = configuration.cache.map { CacheStep($0, clock: clock) }
         coalesce = Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
         configuration.cache?.add(coalesce) { [weak coalesce] in coalesce?.closeReads(of: $0) }
-        breaker = configuration.circuitBreaker.map { CircuitBreaker($0, clock: clock) }
-        throttle = configuration.throttle.flatMap { Throttle($0, clock: clock) }
+        groups = configuration.limitGroup.map { LimitGroups($0) }
+        let hasGroups = groups != nil
+        breaker = hasGroups || configuration.circuitBreaker != nil ? CircuitBreaker(configuration.circuitBreaker, clock: clock) : nil
+        throttle = hasGroups || configuration.throttle != nil ? Throttle(configuration.throttle, clock: clock) : nil
         hosts = Limiter(limit: configuration.maximumConnectionsPerHost)
         total = configuration.maximumConcurrentRequests.map { Limiter(limit: $0) }
         wire = configuration.wire
@@ -94,6 +97,7 @@ struct PipelineConfiguration: Sendable {
     var headersIgnoredInDuplicates: [String]
     var circuitBreaker: CircuitBreakerLimit?
     var throttle: ThrottleLimit?
+    var limitGroup: (@Sendable (HTTPRequest) -> LimitGroup?)?
     var maximumConnectionsPerHost: Int
     var maximumConcurrentRequests: Int?
     var wire: Wire

@@ -29,7 +29,7 @@ final class AwaitedResult<Value: Sendable>: CallOwner {
         return try await waiter.wait()
     }
 
-    func drop() { call.end(with: .failure(call.error(.dropped, "dropped by the caller")), isDrop: true) }
+    func drop() { call.end(with: .failure(call.endError(.dropped, "dropped by the caller")), isDrop: true) }
 
     func settlement(by response: HTTPResponse) throws -> @Sendable () -> Void {
         let value = try makeValue(response)

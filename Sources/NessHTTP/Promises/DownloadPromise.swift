@@ -7,16 +7,16 @@ import Foundation
 /// Last-Modified).
 public final class DownloadPromise: PausablePromise<DownloadResult>, @unchecked Sendable {
     // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
-    init(_ call: Call, by sender: any RequestSender) {
-        super.init(call, by: sender) { response in try DownloadResult(message: response) }
+    convenience init(_ call: Call, by sender: any RequestSender) {
+        self.init(call, by: sender) { response in try DownloadResult(message: response) }
     }
 }
 
 /// A download that fetches the file only if it has changed: see `RequestBuilder.downloadRequestIfChanged(forSavedLocation:)`.
 public final class ConditionalDownloadPromise: PausablePromise<ConditionalDownload>, @unchecked Sendable {
     // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
-    init(_ call: Call, by sender: any RequestSender) {
-        super.init(call, by: sender) { response in
+    convenience init(_ call: Call, by sender: any RequestSender) {
+        self.init(call, by: sender) { response in
             let result = try DownloadResult(message: response)
             return response.statusCode == 304 ? .unchanged(result) : .fetched(result)
         }

@@ -17,9 +17,41 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
     init(_ call: Call, by sender: any RequestSender, value: @escaping @Sendable (HTTPResponse) throws -> Value) {
         self.call = call
         makeValue = value
-        super.init(makeDropError: { call.error(.dropped, "dropped by the caller") })
+        super.init(makeDropError: { call.endError(.dropped, "dropped by the caller") })
         onSettle { error in call.promiseDidSettle(error) }
         sender.start(call, for: self)
+    }
+
+    /// Makes a promise of another one's request, with changed errors.
+    /// - Parameters:
+    ///   - parent: The other promise.
+    ///   - mapping: Changes an error, even that of a drop.
+    ///   - file: The file of the caller, for an `UnhandledError`.
+    ///   - line: The line of the caller.
+    required init(
+        of parent: RequestPromise<Value>, changingErrors mapping: @escaping @Sendable (any Error) -> any Error, _ file: StaticString,
+        _ line: UInt
+    ) {
+        call = parent.call
+        makeValue = parent.makeValue
+        super.init(of: parent, changingErrors: mapping, file, line, value: type(of: parent).changingErrors(by: mapping))
+    }
+
+    /// Returns a closure that changes the errors which a value throws later. Only the value of a stream does.
+    class func changingErrors(by mapping: @escaping @Sendable (any Error) -> any Error) -> @Sendable (Value) -> Value { { $0 } }
+
+    /// Returns a promise of the same kind and the same request, with another error, even after a drop: see `Promise.mapError(_:file:line:)`.
+    /// - Parameters:
+    ///   - transform: Takes the error of this promise and returns that of the new one. It runs inside the call that settles or drops a
+    ///     promise, so it must not block. For one drop it may run more than once.
+    ///   - file: The file of this call, for an `UnhandledError`.
+    ///   - line: The line of this call.
+    /// - Returns: A promise with the same value, or with the error that `transform` returns.
+    @discardableResult
+    public override func mapError(
+        _ transform: @escaping @Sendable (any Error) -> any Error, file: StaticString = #fileID, line: UInt = #line
+    ) -> Self {
+        Self(of: self, changingErrors: transform, file, line)
     }
 
     /// The status of the request. A paused download is `.idle`. A request that a loader ended with `NessError.dropped` is `.dropped`.
@@ -31,7 +63,8 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         case .success where call.isDropped: return .dropped
         // The reader of a stream may have failed since the promise got its value.
         case .success: return call.failure.map(RequestStatus.error) ?? call.response.map(RequestStatus.completed) ?? .idle
-        case .failure(let error): return call.isDropped || (error as? NessError)?.kind == .dropped ? .dropped : .error(error)
+        case .failure where call.isDropped || wasDropped: return .dropped
+        case .failure(let error): return (error as? NessError)?.kind == .dropped ? .dropped : .error(error)
         }
     }
 

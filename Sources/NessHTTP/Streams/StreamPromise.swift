@@ -23,7 +23,8 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
 
     /// The body in chunks of at most 1 MiB, as they arrive. The sequence can be read once: a second loop gets only what the first has left.
     ///
-    /// The iteration fails with `NessError`, which is `dropped` when its task is canceled.
+    /// The iteration fails with `NessError`, which is `dropped` when its task is canceled, or with the error that `mapError(_:file:line:)`
+    /// makes of it.
     public var chunks: ResponseSequence<Data> { ResponseSequence { self.responseChunks.next } }
 
     /// The body's lines, ended by CR, LF or both, as UTF-8 text. Invalid bytes become U+FFFD. The sequence can be read once: a second loop
@@ -77,8 +78,14 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
         result?.reading.drop(becauseOf: error)
     }
 
-    init(_ call: Call, _ sink: StreamSink, by sender: any RequestSender) {
-        super.init(call, by: sender) { response in
+    override class func changingErrors(
+        by mapping: @escaping @Sendable (any Error) -> any Error
+    ) -> @Sendable (StreamResult) -> StreamResult {
+        { StreamResult(message: $0.message, reading: StreamReading($0.reading, changingErrors: mapping)) }
+    }
+
+    convenience init(_ call: Call, _ sink: StreamSink, by sender: any RequestSender) {
+        self.init(call, by: sender) { response in
             var head = response
             head.body = Data()
             return StreamResult(message: head, reading: StreamReading(sink.buffer, call))
@@ -132,22 +139,35 @@ public struct StreamResult: Sendable {
 final class StreamReading: Sendable {
     let buffer: StreamBuffer
     let call: Call
+    /// The right that this one is a part of, and changes the errors of; `nil` for none.
+    private let base: StreamReading?
+    private let mapping: (@Sendable (any Error) -> any Error)?
 
     init(_ buffer: StreamBuffer, _ call: Call) {
         self.buffer = buffer
         self.call = call
+        (base, mapping) = (nil, nil)
     }
 
-    deinit { leave() }
+    /// Makes a right to the same body, whose errors are changed.
+    init(_ base: StreamReading, changingErrors mapping: @escaping @Sendable (any Error) -> any Error) {
+        (buffer, call) = (base.buffer, base.call)
+        self.base = base
+        self.mapping = { error in mapping(base.changed(error)) }
+    }
+
+    deinit { if base == nil { leave() } }
+
+    private func changed(_ error: any Error) -> any Error { mapping?(error) ?? error }
 
     /// Returns the next bytes. `nil` at the end.
-    /// - Throws: `NessError`, which is `dropped` if the task is canceled.
+    /// - Throws: `NessError`, which is `dropped` if the task is canceled, unless the errors are changed.
     func next() async throws -> Data? {
         do {
             return try await buffer.next()
         } catch {
             drop(becauseOf: nil)
-            throw call.explain(error)
+            throw changed(call.explain(error))
         }
     }
 
@@ -159,7 +179,7 @@ final class StreamReading: Sendable {
     func fail(_ error: any Error) -> any Error {
         buffer.abandon(error)
         call.endReading(with: error)
-        return error
+        return changed(error)
     }
 
     /// Ends the exchange and discards the unread bytes.

@@ -8,6 +8,8 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     /// The lane of a key. `@unchecked Sendable`: the limiter's lock guards it. A class, so that it changes in place.
     final class Lane: @unchecked Sendable {
         fileprivate let key: Key
+        /// The limit of this key alone; `nil` for that of all keys.
+        fileprivate var limit: Int?
         /// The number of occupied slots. While a task waits, it is at least the limit.
         fileprivate var running = 0
         fileprivate var waiting = WaiterQueue<Waiter>()
@@ -43,17 +45,28 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Occupies a slot.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - limit: The number of slots of this key alone from now on, at least one. A higher number admits waiting tasks; a lower one ends
+    ///     nothing. `nil` to leave it as it is.
     /// - Returns: The lane for `leave(_:)`; and the wait for the slot, or `nil` if one was free.
     @inline(never)
-    func enter(_ key: Key) -> (lane: Lane, waiter: Waiter?) {
-        state.withLock { state in
+    func enter(_ key: Key, limit: Int? = nil) -> (lane: Lane, waiter: Waiter?) {
+        let (lane, waiter, admitted): (Lane, Waiter?, [Waiter]) = state.withLock { state in
             let lane = state.lane(key)
-            guard lane.running >= state.limit else {
-                lane.running += 1
-                return (lane, nil)
+            var admitted: [Waiter] = []
+            if let limit {
+                lane.limit = limit
+                admitted = state.admit(lane)
             }
-            return (lane, lane.waiting.join { id in Waiter { [self] in abandon(lane) { $0.waiting.leave(id) } } })
+            guard lane.running >= state.limit(of: lane) else {
+                lane.running += 1
+                return (lane, nil, admitted)
+            }
+            return (lane, lane.waiting.join { id in Waiter { [self] in abandon(lane) { $0.waiting.leave(id) } } }, admitted)
         }
+        for waiter in admitted where !waiter.resume() { leave(lane) }
+        return (lane, waiter)
     }
 
     /// Gives a slot back, and waits for another one, if more slots are occupied than the limit, which was lowered. A task calls this before
@@ -62,7 +75,7 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     @inline(never)
     func enterAgain(_ lane: Lane) -> Waiter? {
         state.withLock { state in
-            guard lane.running > state.limit else { return nil }
+            guard lane.running > state.limit(of: lane) else { return nil }
             lane.running -= 1
             return lane.returned.join { id in Waiter { [self] in abandon(lane) { $0.returned.leave(id) } } }
         }
@@ -103,9 +116,11 @@ struct LimiterState<Key: Hashable & Sendable>: Sendable {
         return lane
     }
 
+    fileprivate func limit(of lane: Lane) -> Int { lane.limit ?? limit }
+
     /// Hands a released slot to the task that has waited longest. Frees the slot if no task waits, or if the limit was lowered.
     fileprivate mutating func passOn(_ lane: Lane) -> Waiter? {
-        if lane.running <= limit, let next = lane.takeFirst() { return next }
+        if lane.running <= limit(of: lane), let next = lane.takeFirst() { return next }
         lane.running -= 1
         forgetIfIdle(lane)
         return nil
@@ -114,7 +129,7 @@ struct LimiterState<Key: Hashable & Sendable>: Sendable {
     /// Admits waiting tasks to the free slots.
     fileprivate func admit(_ lane: Lane) -> [Waiter] {
         var admitted: [Waiter] = []
-        while lane.running < limit, let next = lane.takeFirst() {
+        while lane.running < limit(of: lane), let next = lane.takeFirst() {
             lane.running += 1
             admitted.append(next)
         }

@@ -38,8 +38,11 @@ public struct ReceivedRequest: Sendable {
     /// The URL that a mock received; `nil` on a `TestServer`.
     var givenURL: URL?
 
-    /// The full URL; `nil` if host and target do not form one.
-    public var url: URL? { givenURL ?? URL(string: "http://\(headers["host"] ?? "")\(originForm)") }
+    /// The full URL, as of an `HTTPRequest`. On a `TestServer`, the URL of the `Host` field and the target; if these do not form one, the
+    /// file URL of the path.
+    public var url: URL { fullURL ?? URL(fileURLWithPath: path) }
+
+    private var fullURL: URL? { givenURL ?? URL(string: "http://\(headers["host"] ?? "")\(originForm)") }
 
     /// The target's path, still percent-encoded, without the query.
     public var path: String { String(originForm.prefix { $0 != "?" }) }
@@ -90,9 +93,9 @@ public struct ReceivedRequest: Sendable {
 extension ReceivedRequest: RedactedValue {
     /// The method and the URL, without secrets.
     public var description: String {
-        var sent = HTTPRequest(method, url: url ?? URL(filePath: "/"), headers: headers, body: HTTPBody(body))
+        var sent = HTTPRequest(method, url: url, headers: headers, body: HTTPBody(body))
         sent.secrets = headers.secrets
-        return "\(method.rawValue.oneLine) \(sent.redactor.redacted(urlText: url?.absoluteString ?? target))"
+        return "\(method.rawValue.oneLine) \(sent.redactor.redacted(urlText: fullURL?.absoluteString ?? target))"
     }
 }
 

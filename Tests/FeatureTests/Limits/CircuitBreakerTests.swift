@@ -88,6 +88,25 @@ struct CircuitBreakerTests {
         #expect(await get() == "500")
     }
 
+    @Test("a breaker that opens between the attempts of a request leaves the last response and error in the request's error")
+    func cause() async throws {
+        let rig = Rig {
+            $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 2)
+            $0.retryControl = CounterRetryControl(maxRetryCount: 5)
+        }
+        rig.mock.on(.get, "/x", replies: [.status(500), .text("no database", status: 500)])
+        let rejected = await rig.ness.get("x").validate().dataRequest().nessError()
+        #expect(rejected?.kind == .circuitOpen && rejected?.context.attempts == 2)
+        #expect(rejected?.response?.text == "no database" && (rejected?.underlying as? NessError)?.kind == .validation)
+        #expect(rejected?.description.contains("500 \"no database\"") == true)
+        // A request without earlier attempts has no cause.
+        let unsent = await rig.ness.get("x").dataRequest().nessError()
+        #expect(unsent?.kind == .circuitOpen && unsent?.response == nil && unsent?.underlying == nil)
+        rig.mock.on(.get, "https://b.test/x", replies: [.failure(.connectionLost)])
+        let lost = await rig.ness.get("https://b.test/x").dataRequest().nessError()
+        #expect(lost?.kind == .circuitOpen && lost?.response == nil && (lost?.underlying as? NessError)?.kind == .connectionLost)
+    }
+
     @Test("when the breaker opens, no request that waited in the queue reaches the host")
     func queueBehindBreaker() async throws {
         let gate = TestGate()

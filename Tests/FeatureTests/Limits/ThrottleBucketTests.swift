@@ -11,8 +11,19 @@ import Testing
 struct ThrottleBucketTests {
     private let clock = ManualClock()
 
-    private func bucket(rate: Double = 1, burst: Int = 1) -> ThrottleBucket {
-        ThrottleBucket(ThrottleLimit(rate: rate, burst: burst), clock: PipelineClock(clock))
+    /// A bucket, and its limit, with which all requests enter it.
+    private struct LimitedBucket {
+        let bucket: ThrottleBucket
+        var limit: ThrottleLimit
+
+        var waitingCount: Int { bucket.waitingCount }
+
+        func enter() -> Waiter? { bucket.enter(limit) }
+    }
+
+    private func bucket(rate: Double = 1, burst: Int = 1) -> LimitedBucket {
+        let limit = ThrottleLimit(rate: rate, burst: burst)
+        return LimitedBucket(bucket: ThrottleBucket(limit, clock: PipelineClock(clock)), limit: limit)
     }
 
     /// Advances the clock by a second once the timer sleeps.
@@ -79,15 +90,35 @@ struct ThrottleBucketTests {
         #expect(turns.count { $0.hasEnded } == 3 && !late.hasEnded)
     }
 
+    @Test("a changed rate applies to the requests that wait: a faster one admits them sooner, and a slower one later", arguments: [0.5, 4])
+    func changedRate(rate: Double) async throws {
+        var bucket = bucket()
+        _ = bucket.enter()
+        let first = try #require(bucket.enter())
+        await clock.waitForSleepers(1)
+        bucket.limit = ThrottleLimit(rate: rate)
+        let second = try #require(bucket.enter())
+        // The bucket is empty at most for the time of one token at the new rate.
+        let wait = min(Duration.seconds(1), .seconds(1 / rate))
+        await clock.waitUntil { $0.sleeps.last == wait && $0.sleeperCount == 1 }
+        clock.advance(by: wait)
+        try await first.wait()
+        await clock.waitForSleepers(1)
+        #expect(clock.sleeps.last == .seconds(1 / rate) && !second.hasEnded)
+        clock.advance(by: .seconds(1 / rate))
+        try await second.wait()
+    }
+
     @Test("a clock that cannot sleep fails the waiting requests") func aClockThatCantWaitFailsWhoWaits() async throws {
         struct Broken: Clock {
             var now: ContinuousClock.Instant { ContinuousClock().now }
             var minimumResolution: Duration { .zero }
             func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws { throw Rejected() }
         }
-        let bucket = ThrottleBucket(ThrottleLimit(rate: 0.001), clock: PipelineClock(Broken()))
-        _ = bucket.enter()
-        let turns = (0..<3).compactMap { _ in bucket.enter() }
+        let limit = ThrottleLimit(rate: 0.001)
+        let bucket = ThrottleBucket(limit, clock: PipelineClock(Broken()))
+        _ = bucket.enter(limit)
+        let turns = (0..<3).compactMap { _ in bucket.enter(limit) }
         for turn in turns { await #expect(throws: Rejected()) { try await turn.wait() } }
     }
 
@@ -110,10 +141,11 @@ struct ThrottleBucketTests {
         }
         let asked = Lock<ThrottleBucket?>(nil), counts = Log<Int>()
         let clock = Curious { asked.withLock { $0 }.map { counts.add($0.waitingCount) } }
-        let bucket = ThrottleBucket(ThrottleLimit(rate: 0.001), clock: PipelineClock(clock))
+        let limit = ThrottleLimit(rate: 0.001)
+        let bucket = ThrottleBucket(limit, clock: PipelineClock(clock))
         asked.withLock { $0 = bucket }
-        _ = bucket.enter()
-        let turn = try #require(bucket.enter())
+        _ = bucket.enter(limit)
+        let turn = try #require(bucket.enter(limit))
         await clock.sleeps.wait()
         turn.cancel()
         #expect(counts.entries == [0])

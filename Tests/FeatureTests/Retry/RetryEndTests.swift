@@ -50,6 +50,43 @@ struct RetryEndTests {
         #expect(rig.mock.requests.map(\.url.path) == ["/x", "/sentinel"])
     }
 
+    /// The event that ends a call after a failed attempt.
+    enum LateEnd: CaseIterable { case deadlineInTheDelay, deadlineInTheDecision, drop, reset, deadlineInTheNextAttempt }
+
+    @Test("an error that ends a call between attempts keeps the response and the error of the last attempt", arguments: LateEnd.allCases)
+    func cause(_ end: LateEnd) async throws {
+        let rig = Rig(advances: false), asked = TestGate(), never = TestGate(), count = Tally()
+        defer { never.open() }
+        rig.mock.on(.get, "/x") { _ in
+            if count.enter() > 0 { await never.wait() }
+            return .text("busy", status: 503)
+        }
+        let kept = Log<@Sendable (RetryControlDecision) -> Void>()
+        let control = ClosureRetryControl { _, _, _, decide in
+            kept.add(decide)
+            if end != .deadlineInTheDecision { decide(end == .deadlineInTheNextAttempt ? .retry : .retryAfter(3)) }
+            asked.open()
+        }
+        let promise = rig.ness.get("x").set(deadline: .seconds(5)).validate().dataRequest(with: control)
+        await asked.wait()
+        switch end {
+        case .deadlineInTheDecision: break
+        case .deadlineInTheNextAttempt: await rig.mock.waitUntil { $0.requests.count == 2 }
+        case .deadlineInTheDelay, .drop, .reset: await rig.clock.waitUntil { $0.sleeps.contains(.seconds(3)) }
+        }
+        switch end {
+        case .deadlineInTheDelay, .deadlineInTheDecision, .deadlineInTheNextAttempt:
+            // The delay may end before, and the next attempt then waits.
+            rig.clock.advance(by: .seconds(5))
+        case .drop: promise.drop()
+        case .reset: await rig.ness.reset()
+        }
+        let error = await promise.nessError()
+        #expect(error?.kind == ([.drop, .reset].contains(end) ? .dropped : .timedOut))
+        #expect(error?.response?.text == "busy")
+        #expect((error?.underlying as? NessError)?.kind == .validation)
+    }
+
     @Test("several controls decide in order, until one wants another attempt")
     func anyAsksOneAfterTheOther() async throws {
         let rig = Rig(), third = AskedControl(Eager())

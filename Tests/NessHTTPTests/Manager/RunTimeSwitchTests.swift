@@ -32,7 +32,7 @@ import FoundationNetworking
 
     @Test("a limit of zero is a pause, which only requests without throttle pass") func pause() async throws {
         let rig = Rig { $0.throttle = ThrottleLimit(rate: 0.001, burst: 1) }, ness = rig.ness
-        rig.mock.on(.get, "/*path") { request in .text(request.url?.lastPathComponent ?? "") }
+        rig.mock.on(.get, "/*path") { request in .text(request.url.lastPathComponent) }
         ness.maximumConnectionsPerHost = 0
         let waiting = ness.httpRequest(withUrl: "held").dataRequest()
         for _ in 0..<3 {
@@ -137,7 +137,7 @@ import FoundationNetworking
         let rig = Rig { $0.duplicatedHandler = handler }
         rig.mock.on(nil, "/*path") { request in
             await gate.wait()
-            return .text(request.url?.lastPathComponent ?? "")
+            return .text(request.url.lastPathComponent)
         }
         let first = rig.ness.httpRequest(.post, withUrl: "a").set(stringBody: "1").set(duplicateIdentifier: "save").dataRequest()
         await rig.mock.waitUntil { $0.requests.count == 1 }

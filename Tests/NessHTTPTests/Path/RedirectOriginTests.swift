@@ -48,7 +48,7 @@ import Testing
     func otherOrigin(_ status: Int, _ isOtherHost: Bool) async throws {
         try await serving({ _ in .text("arrived") }) { other in
             try await serving({ request in
-                let target = isOtherHost ? "http://localhost:\(request.url?.port ?? 0)/to" : other.at("/to")
+                let target = isOtherHost ? "http://localhost:\(request.url.port ?? 0)/to" : other.at("/to")
                 return request.path == "/from" ? .status(status, headers: ["Location": target]) : .text("arrived")
             }) { server in
                 let response = try await builder(nil, .post, server.at("/from")).set(stringBody: "content").dataRequest().value.message
@@ -102,7 +102,7 @@ import Testing
     @Test("a removed secret does not return")
     func thereAndBack() async throws {
         try await serving({ request in
-            let port = request.url?.port ?? 0
+            let port = request.url.port ?? 0
             switch request.path {
             case "/from": return .status(307, headers: ["Location": "http://localhost:\(port)/via"])
             case "/via": return .status(307, headers: ["Location": "http://127.0.0.1:\(port)/to"])
@@ -166,7 +166,7 @@ import Testing
     @Test("a user and password in the URL are not sent to another origin", arguments: RedirectTests.codes)
     func userinfo(_ status: Int) async throws {
         try await serving({ request in
-            request.path == "/from" ? .status(status, headers: ["Location": "//localhost:\(request.url?.port ?? 0)/to"]) : .text("arrived")
+            request.path == "/from" ? .status(status, headers: ["Location": "//localhost:\(request.url.port ?? 0)/to"]) : .text("arrived")
         }) { server in
             let url = "http://user:s3cret@127.0.0.1:\(server.port)/from"
             let response = try await Ness().httpRequest(withUrl: url).dataRequest().value.message

@@ -182,7 +182,7 @@ import Testing
         rig.mock.on(.get, "/list") { request in
             arrived.open()
             await go.wait()
-            let number = Int(request.url?.query ?? "") ?? 1
+            let number = Int(request.url.query ?? "") ?? 1
             return Self.page([number], next: number < 4 ? "/list?\(number + 1)" : nil)
         }
         let feed = Feed(rig.ness.pages(of: rig.ness.get("list"), decoding: Page.self, next: .linkHeader))

@@ -59,7 +59,7 @@ import Testing
         }
         _ = try await rig.ness.httpRequest(.put, withUrl: "users/1").set(headers: ["X-A": "1"]).set(stringBody: "b").dataRequest().value
         let request = try #require(rig.mock.received.first)
-        #expect(request.method == .put && request.url?.absoluteString == "https://mock.test/users/1")
+        #expect(request.method == .put && request.url.absoluteString == "https://mock.test/users/1")
         #expect(request.headers["X-A"] == "1" && request.bodyText == "b")
         let bare = Ness { $0.transport = rig.mock }
         #expect(await bare.httpRequest(withUrl: "users/1").dataRequest().nessError()?.kind == .invalidRequest)

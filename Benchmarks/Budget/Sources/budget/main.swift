@@ -154,7 +154,12 @@ for (name, cost) in costs {
     }
 }
 let waiting = [
-    ("retry", await kibibytesOfRetry(count) { _ = $0.dataRequest(); return nil }),
+    (
+        "retry",
+        await kibibytesOfRetry(count) {
+            _ = $0.dataRequest(); return nil
+        }
+    ),
     ("awaitedRetry", await kibibytesOfRetry(count) { request in Task { _ = try? await request.response() } }),
 ]
 for (name, size) in waiting {

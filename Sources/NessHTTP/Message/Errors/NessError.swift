@@ -43,13 +43,15 @@ public enum NessError: Error, Sendable {
     public struct Context: Sendable, CustomReflectable {
         /// The request. `nil` if the URL was invalid, because then no request was made.
         public var request: HTTPRequest?
-        /// The response. If the response was cut short, the part that was received. `nil` without a response.
+        /// The response. If the response was cut short, the part that was received. If the circuit breaker, the deadline or a drop ended the
+        /// request after a failed attempt and before the next response, the response of that attempt. `nil` without a response.
         public var response: HTTPResponse?
         /// The number of times that the request was sent.
         public var attempts: Int
         /// The reason for the failure, in a few words.
         public var reason: String
-        /// The underlying error, if there is one.
+        /// The underlying error, if there is one. If the circuit breaker, the deadline or a drop ended the request after a failed attempt,
+        /// the error of that attempt.
         public var underlying: (any Error)?
         /// The time until the circuit breaker lets a request through again, for an error of the kind `.circuitOpen`; else `nil`.
         public var circuitOpenTime: Duration?

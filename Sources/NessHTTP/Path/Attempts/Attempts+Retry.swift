@@ -14,7 +14,9 @@ extension Pipeline {
     func waitForAttempt(
         _ context: CallContext, of request: HTTPRequest, after failure: Unaccepted, since start: Duration
     ) async throws -> Unaccepted? {
-        guard let failed = failure.attempt, let delay = await delay(after: failed, in: context) else { return failure }
+        guard let failed = failure.attempt else { return failure }
+        if !failure.isOpenCircuit { context.call.noteFailure(failure) }
+        guard let delay = await delay(after: failed, in: context) else { return failure }
         // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
         if let end = context.call.deadlineEnd, clock.elapsed() + delay >= end { return failure }
         guard ledger.takeRetry() else {
@@ -82,6 +84,17 @@ final class Unaccepted: Error {
     func result(asking control: (any RetryControl)?) throws -> HTTPResponse {
         guard control != nil, let retryAfter = attempt?.retryAfter else { return try outcome.get() }
         return try adding("the server asks to wait \(retryAfter) before another attempt").outcome.get()
+    }
+
+    /// True if the circuit breaker kept the attempt from the server, so that the attempt itself shows no cause.
+    var isOpenCircuit: Bool {
+        if case .failure(let error as NessError) = outcome { error.kind == .circuitOpen } else { false }
+    }
+
+    /// Returns this outcome. The error of an open circuit breaker keeps the response and the error of the attempt before.
+    func keepingCause(of call: Call) -> Unaccepted {
+        guard isOpenCircuit, case .failure(let error as NessError) = outcome else { return self }
+        return Unaccepted(.failure(call.keepingCause(in: error)), attempt)
     }
 
     /// Returns this outcome with a further reason in the text of its error.

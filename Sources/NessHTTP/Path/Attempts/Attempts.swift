@@ -41,7 +41,7 @@ extension Pipeline {
             case .failure(let failure):
                 context.attempt += 1
                 if let last = try await waitForAttempt(context, of: request, after: failure, since: start) {
-                    return try last.result(asking: control(of: context))
+                    return try last.keepingCause(of: context.call).result(asking: control(of: context))
                 }
             }
         }

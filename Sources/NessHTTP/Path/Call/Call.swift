@@ -172,7 +172,7 @@ final class Call: Sendable {
     /// Drops the call: its promise, or, if that has its value already, what still runs.
     func drop() {
         guard case .owner(let owner) = state.withLock({ $0.active?.result }) else {
-            return end(with: .failure(error(.dropped, "dropped by the caller")))
+            return end(with: .failure(endError(.dropped, "dropped by the caller")))
         }
         owner.drop()
     }
@@ -241,6 +241,9 @@ final class Call: Sendable {
     var responseSoFar: HTTPResponse? { state.withLock { $0.active?.partial }?.response.map { CallContext(self).shown($0) } }
 
     // MARK: the attempts
+
+    /// Notes a failed attempt that another one may follow. An error that ends the call before that one has an outcome keeps it as its cause.
+    func noteFailure(_ failure: Unaccepted) { state.withLock { $0.noteFailure(failure) } }
 
     /// The facts that the attempts have found out.
     var facts: AttemptFacts { state.withLock { $0.facts } }

@@ -110,6 +110,21 @@ extension Call {
         CallContext(self).error(kind, reason, response: response)
     }
 
+    /// Makes an error that ends this call from outside its attempts, such as a deadline. It keeps the response and the error of the last
+    /// failed attempt.
+    func endError(_ kind: NessError.Kind, _ reason: String, response: HTTPResponse? = nil) -> NessError {
+        keepingCause(in: error(kind, reason, response: response))
+    }
+
+    /// Returns an error with the response and the error of the last failed attempt, unless the error has a response already.
+    func keepingCause(in error: NessError) -> NessError {
+        guard error.response == nil, let last = state.withLock({ $0.active?.lastFailure })?.attempt else { return error }
+        var context = error.context
+        context.response = last.response
+        context.underlying = last.error
+        return NessError(error.kind, context)
+    }
+
     /// Returns the error as the caller sees it: see `CallContext.explain(_:of:)`.
     func explain(_ error: any Error) -> any Error { CallContext(self).explain(error) }
 

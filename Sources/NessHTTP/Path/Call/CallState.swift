@@ -29,6 +29,8 @@ struct CallState: Sendable {
         fileprivate(set) var interrupted: FinishedDownload?
         /// The source of the current exchange's partial response.
         fileprivate(set) var partial: (any PartialResponse)?
+        /// The last attempt that failed and that another one may follow; `nil` for none.
+        fileprivate(set) var lastFailure: Unaccepted?
 
         fileprivate mutating func change<Value>(_ body: (inout Self) -> Value) -> Value { body(&self) }
     }
@@ -105,6 +107,9 @@ struct CallState: Sendable {
 
     /// Changes what an active call holds. Does nothing after the end.
     private mutating func change<Value>(_ body: (inout Active) -> Value) -> Value? { active?.change(body) }
+
+    /// An attempt has failed, and another one may follow.
+    mutating func noteFailure(_ failure: Unaccepted) { _ = change { $0.lastFailure = failure } }
 
     // MARK: the start
 

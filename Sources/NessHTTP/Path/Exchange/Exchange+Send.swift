@@ -15,13 +15,15 @@ extension Pipeline {
     func exchange(
         _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int
     ) async throws -> HTTPResponse {
-        let request = try checked(request, sink, for: flight)
+        let request = try checked(request, sink)
         var isRepeated = false
         while true {
-            let exchange = makeExchange(request, flight, sink, bytesBefore)
+            let exchange = try makeExchange(request, flight, sink, bytesBefore)
             defer { exchange.finish() }
             try flight.add(exchange)
-            var place = request[BypassesThrottle.self] ? nil : enterHost(of: request)
+            let isQueued = !request[BypassesThrottle.self]
+            if isQueued, let group = exchange.group { try await enter(group, exchange) }
+            var place = isQueued ? enterHost(of: request) : nil
             while true {
                 if let (lane, waiter) = place {
                     if let waiter { try await wait(waiter, .hostQueue, exchange) }
@@ -32,12 +34,13 @@ extension Pipeline {
                     }
                 }
                 // Last, so that requests whose tokens came while they waited for a slot do not start together.
-                if let waiter = try throttle?.enter(request) { try await wait(waiter, .throttle, exchange) }
+                let token = try throttle?.enter(request, exchange.group)
+                if let waiter = token?.waiter { try await wait(waiter, .throttle, exchange) }
                 do {
                     if let sink { try await sink.willSend() }
-                    place = try begin(exchange, request, place?.lane)
+                    place = try begin(exchange, request, place?.lane, token?.bucket)
                 } catch {
-                    throttle?.giveBack(request)
+                    token?.bucket.giveBack(1)
                     exchange.reportToBreaker(error)
                     throw error
                 }
@@ -64,6 +67,20 @@ extension Pipeline {
         }
     }
 
+    /// Waits for the slots of the group. They come before that of the host, so that a slow group does not occupy all slots of its host.
+    @inline(never)
+    private func enter(_ group: GroupMembership, _ exchange: Exchange) async throws {
+        exchange.occupy(group: group)
+        if let (lane, waiter) = group.enterRunning() {
+            if let waiter { try await wait(waiter, .hostQueue, exchange) }
+            group.occupy(running: lane)
+        }
+        if let (lane, waiter) = group.enterStarting() {
+            if let waiter { try await wait(waiter, .throttle, exchange) }
+            group.occupy(starting: lane)
+        }
+    }
+
     @inline(never)
     private func enterHost(of request: HTTPRequest) -> HostPlace { hosts.enter(request.origin) }
 
@@ -74,10 +91,15 @@ extension Pipeline {
     }
 
     @inline(never)
-    private func makeExchange(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, _ bytesBefore: Int) -> Exchange {
-        Exchange(
-            flight, sink: sink, bytesBefore: bytesBefore, jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total,
-            clock)
+    private func makeExchange(
+        _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, _ bytesBefore: Int
+    ) throws -> Exchange {
+        let group = groups?.membership(of: request)
+        // Before the queues, so that no request waits for a host with an open breaker.
+        try breaker?.check(request, group) { flight.context.error(.circuitOpen, $0) }
+        return Exchange(
+            flight, sink: sink, bytesBefore: bytesBefore, group: group,
+            jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total, clock)
     }
 
     /// True if code of the application runs while the request is sent.
@@ -89,33 +111,35 @@ extension Pipeline {
     // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise
     // have room for their variables.
     @inline(never)
-    private func checked(_ request: HTTPRequest, _ sink: (any BodySink)?, for flight: Flight) throws -> HTTPRequest {
-        let request = try OutgoingCheck.checked((sink?.adapted(request) ?? request).withOneCookieField)
-        // Before the queues, so that no request waits for a host with an open breaker.
-        try breaker?.check(request.origin) { flight.context.error(.circuitOpen, $0) }
-        return request
+    private func checked(_ request: HTTPRequest, _ sink: (any BodySink)?) throws -> HTTPRequest {
+        try OutgoingCheck.checked((sink?.adapted(request) ?? request).withOneCookieField)
     }
 
     /// Starts an exchange that has left all queues. If the host's limit was lowered meanwhile, as by a pause, the exchange gives back its
     /// slots and its token instead.
-    /// - Parameter lane: The lane of the host; `nil` for a request that bypasses the limits.
+    /// - Parameters:
+    ///   - exchange: The exchange.
+    ///   - request: The request.
+    ///   - lane: The lane of the host; `nil` for a request that bypasses the limits.
+    ///   - bucket: The bucket that the token is from; `nil` without a token.
     /// - Returns: The wait for another slot; `nil` if the exchange has started.
     /// - Throws: An error if the exchange must not start. The token is then to be given back.
     @inline(never)
     private func begin(
-        _ exchange: Exchange, _ request: HTTPRequest, _ lane: Limiter<ParsedURL.Origin>.Lane?
+        _ exchange: Exchange, _ request: HTTPRequest, _ lane: Limiter<ParsedURL.Origin>.Lane?, _ bucket: ThrottleBucket?
     ) throws -> HostPlace? {
         // A request that was dropped before this point must not reach the transport.
         try Task.checkCancellation()
         if let lane, let waiter = hosts.enterAgain(lane) {
             exchange.giveBackTotal()
-            throttle?.giveBack(request)
+            bucket?.giveBack(1)
             return (lane, waiter)
         }
         let context = exchange.flight.context
-        let permit = try breaker?.enter(request.origin) { context.error(.circuitOpen, $0) }
+        let permit = try breaker?.enter(request, exchange.group) { context.error(.circuitOpen, $0) }
         let connectTimeout = runsApplicationCode(request, context) ? nil : wire.connectTimeout(of: request, in: context)
         try exchange.begin(permit, connectTimeout: connectTimeout)
+        exchange.group?.start()
         return nil
     }
 

@@ -11,6 +11,8 @@ final class Exchange: Sendable {
     let sink: (any BodySink)?
     /// The number of bytes in the bodies of the redirects that led to the request. They count for the limit.
     let bytesBefore: Int
+    /// The exchange as a member of its group; `nil` for none.
+    let group: GroupMembership?
     /// Stores the cookies of the head; `nil` if they are stored once the response is complete.
     private let jar: CookieJar?
     private let limiters: (hosts: Limiter<ParsedURL.Origin>, total: Limiter<Int>?)
@@ -18,13 +20,13 @@ final class Exchange: Sendable {
     private let state = Lock(ExchangeState())
 
     init(
-        _ flight: Flight, sink: (any BodySink)?, bytesBefore: Int, jar: CookieJar?, _ hosts: Limiter<ParsedURL.Origin>,
-        _ total: Limiter<Int>?,
-        _ clock: PipelineClock
+        _ flight: Flight, sink: (any BodySink)?, bytesBefore: Int, group: GroupMembership? = nil, jar: CookieJar?,
+        _ hosts: Limiter<ParsedURL.Origin>, _ total: Limiter<Int>?, _ clock: PipelineClock
     ) {
         self.flight = flight
         self.sink = sink
         self.bytesBefore = bytesBefore
+        self.group = group
         self.jar = jar
         limiters = (hosts, total)
         self.clock = clock
@@ -38,8 +40,11 @@ final class Exchange: Sendable {
     /// Occupies a slot among all requests of the manager: see `occupy(host:)`.
     func occupy(total lane: Limiter<Int>.Lane) { state.withLock { $0.slots.occupy(total: lane) } }
 
+    /// Occupies the slots of the group: see `occupy(host:)`.
+    func occupy(group: GroupMembership) { state.withLock { $0.slots.occupy(group: group) } }
+
     /// Gives back the slot among all requests of the manager. The host's slot was given back before.
-    func giveBackTotal() { if let total = state.withLock({ $0.slots.giveBack() }).total { limiters.total?.leave(total) } }
+    func giveBackTotal() { if let total = state.withLock({ $0.slots.giveBackTotal() }) { limiters.total?.leave(total) } }
 
     /// Waits for a turn in a queue. A stop of the exchange ends the wait.
     /// - Throws: `CancellationError`. Without an error the exchange has got its turn, even if it was stopped, and has to give it back.
@@ -203,11 +208,12 @@ extension Exchange: ExchangeControl {
     private func leave(_ lanes: ExchangeSlots.Lanes) {
         if let total = lanes.total { limiters.total?.leave(total) }
         if let host = lanes.host { limiters.hosts.leave(host) }
+        lanes.group?.leave()
     }
 
     func waitsForNetwork() {
         let lanes: ExchangeSlots.Lanes = state.withLock { state in
-            if state.isFinished { return (nil, nil) }
+            if state.isFinished { return (nil, nil, nil) }
             state.idleness.waitForNetwork()
             return state.slots.giveBack()
         }

@@ -176,17 +176,24 @@ struct IdleClock: Sendable {
     }
 }
 
-/// The places that an exchange occupies at its host and among all exchanges of the manager, and who uses them.
+/// The places that an exchange occupies at its host, among all exchanges of the manager and in its group, and who uses them.
 struct ExchangeSlots: Sendable {
-    typealias Lanes = (host: Limiter<ParsedURL.Origin>.Lane?, total: Limiter<Int>.Lane?)
+    typealias Lanes = (host: Limiter<ParsedURL.Origin>.Lane?, total: Limiter<Int>.Lane?, group: GroupMembership?)
 
     /// `nil` for an exchange that bypasses the limits, and once the places were given back.
-    private var lanes: Lanes = (nil, nil)
+    private var lanes: Lanes = (nil, nil, nil)
     /// The exchange, and its connections, which may outlive it.
     private var users = 1
 
     mutating func occupy(host lane: Limiter<ParsedURL.Origin>.Lane) { lanes.host = lane }
     mutating func occupy(total lane: Limiter<Int>.Lane) { lanes.total = lane }
+    mutating func occupy(group: GroupMembership) { lanes.group = group }
+
+    /// Gives back the place among all exchanges. That of the host was given back before, and those of the group stay.
+    mutating func giveBackTotal() -> Limiter<Int>.Lane? {
+        defer { (lanes.host, lanes.total) = (nil, nil) }
+        return lanes.total
+    }
 
     /// A connection uses the places.
     mutating func use() { users += 1 }
@@ -195,12 +202,12 @@ struct ExchangeSlots: Sendable {
     /// - Returns: The places to give back, if it was the last user.
     mutating func endUse() -> Lanes {
         users -= 1
-        return users == 0 ? giveBack() : (nil, nil)
+        return users == 0 ? giveBack() : (nil, nil, nil)
     }
 
     /// Gives the places back, once.
     mutating func giveBack() -> Lanes {
-        defer { lanes = (nil, nil) }
+        defer { lanes = (nil, nil, nil) }
         return lanes
     }
 }
