@@ -157,7 +157,8 @@ final class CurlLoop {
         switch result {
         case .success(let addresses): add(transfer) { try transfer.setAddresses(addresses, of: name) }
         case .failure(let failure):
-            transfer.fail("Could not resolve host: \(name.host) (\(failure.reason))")
+            let kind = name == settings.proxyName(for: transfer.exchange.origin.scheme) ? "proxy" : "host"
+            transfer.fail("Could not resolve \(kind): \(name.host) (\(failure.reason))")
             finishIfDelivered(transfer)
         }
     }

@@ -20,8 +20,10 @@ struct CurlNames {
         /// Reads a proxy, which may have no scheme, and no port.
         init(ofProxy proxy: String) {
             let parts = proxy.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
-            var rest = parts[parts.count - 1].prefix { $0 != "/" }
+            var rest = parts[parts.count - 1]
+            // First, because a name must not contain a part of a password.
             if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
+            rest = rest.prefix { $0 != "/" }
             // The colon before the port lies behind an address in brackets.
             let end = rest.hasPrefix("[") ? rest.firstIndex(of: "]") : nil
             let colon = rest[(end ?? rest.startIndex)...].firstIndex(of: ":")

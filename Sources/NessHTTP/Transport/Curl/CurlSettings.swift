@@ -129,20 +129,25 @@ final class CurlSettings: Sendable, CustomReflectable {
         return ProxyEnvironment.proxy(for: scheme).map { CurlNames.Name(ofProxy: $0) }
     }
 
+    /// Returns the name of the proxy that a request uses, for errors: libcurl may read `no_proxy` in another way.
+    func proxy(for origin: ParsedURL.Origin) -> CurlNames.Name? {
+        guard usesEnvironment else { return proxyName }
+        return ProxyEnvironment.proxy(for: origin).map { CurlNames.Name(ofProxy: $0) }
+    }
+
     /// Makes the check of the addresses of a transfer, which stays with the proxy that was checked. `nil` for a transport that allows all.
     /// - Throws: `TransportError`.
     func addressCheck(for origin: ParsedURL.Origin, on handle: CurlHandle) throws -> AddressCheck? {
         guard let allowsAddress else { return nil }
-        var proxy = proxyName
+        let address = usesEnvironment ? ProxyEnvironment.proxy(for: origin) : nil
         if usesEnvironment {
             // libcurl would read the environment again, and could come to another result.
-            let address = ProxyEnvironment.proxy(for: origin)
             try handle.set(.proxyOfRequest, address ?? "")
             try handle.set(.proxyExceptionsOfRequest, "")
-            proxy = address.map { CurlNames.Name(ofProxy: $0) }
         }
         return try AddressCheck(
-            allowsAddress, target: CurlNames.Name(host: origin.host, port: origin.port ?? 0), proxy: proxy,
+            allowsAddress, target: CurlNames.Name(host: origin.host, port: origin.port ?? 0),
+            proxy: proxyName ?? address.map { CurlNames.Name(ofProxy: $0) },
             allowsUnknown: allowsUncheckedProxyTargets)
     }
 
