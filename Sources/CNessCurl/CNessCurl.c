@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -154,9 +155,21 @@ static ness_curl_callbacks callbacks;
 
 void ness_curl_register(const ness_curl_callbacks *given) { callbacks = *given; }
 
+/// The bytes of an IP address, in network order. NULL and no bytes for any other address.
+static const uint8_t *ip_bytes(const struct address *address, size_t *count) {
+    const void *start = &address->address;
+    *count = address->family == AF_INET ? 4 : address->family == AF_INET6 ? 16 : 0;
+    if (address->family == AF_INET) return (const uint8_t *)&((const struct sockaddr_in *)start)->sin_addr;
+    return address->family == AF_INET6 ? ((const struct sockaddr_in6 *)start)->sin6_addr.s6_addr : NULL;
+}
+
 /// libcurl 7.88 does not set CLOEXEC: a child process would keep the connection open.
 static int open_socket(void *user, int purpose, struct address *address) {
     (void)purpose;
+    size_t count;
+    const uint8_t *bytes = ip_bytes(address, &count);
+    // CURL_SOCKET_BAD: libcurl tries the next address.
+    if (!callbacks.may_connect(user, bytes, count)) return -1;
     int descriptor = socket(address->family, address->type | SOCK_CLOEXEC, address->protocol);
     if (descriptor < 0 || callbacks.socket_opened(user, descriptor)) return descriptor;
     close(descriptor);

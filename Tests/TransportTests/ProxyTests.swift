@@ -82,7 +82,9 @@ import Testing
                 let builder = Ness { $0.cookies = jar }.httpRequest(.post, withUrl: server.securely(at: "/")).set(stringBody: "x")
                 let error = await builder.dataRequest().nessError()
                 #expect(error?.kind == .cannotConnect, "\(status)")
-                #expect(error?.context.reason.contains("the proxy responded to CONNECT with \(status)") == true)
+                #expect(error?.context.reason.contains("responded to CONNECT with \(status)") == true)
+                #expect(error?.context.reason.contains("the proxy 127.0.0.1:\(proxy.port) ") == true, "\(error?.context.reason ?? "")")
+                #expect(error?.context.reason.contains("requires credentials") == (status == 407))
                 #expect(error?.response == nil)
                 #expect(error?.mayHaveReachedServer == false)
                 #expect(error?.isTransient == ![400, 401, 403, 407].contains(status), "\(status)")
@@ -90,6 +92,35 @@ import Testing
                 #expect(server.connectionCount == 0)
                 #expect(proxy.requestCount == 1)
             }
+        }
+    }
+
+    @Test("an error of a proxy that is unknown or that cannot be reached names it, but not its credentials")
+    func missing() async throws {
+        for proxy in ["127.0.0.1:1", "no-such-proxy.invalid:3128"] {
+            for variable in ["http_proxy", "https_proxy"] { setenv(variable, "http://hidden1:hidden2@\(proxy)", 1) }
+            for target in ["http://server.test/", "https://server.test/"] {
+                let error = try #require(await Ness().httpRequest(withUrl: target).dataRequest().nessError())
+                #expect(error.kind == .cannotConnect && error.description.contains("through the proxy \(proxy)"), "\(error)")
+                expectHidden("hidden", in: error)
+            }
+        }
+    }
+
+    @Test("a 407 over http is explained: the proxy, which the error names, requires credentials")
+    func credentialsOverHTTP() async throws {
+        let proxy = try await TestServer.start { _ in .text("no", status: 407, headers: ["Proxy-Authenticate": "Basic realm=p"]) }
+        try await stopping(proxy) { proxy in
+            setenv("http_proxy", proxy.url.absoluteString, 1)
+            let demand = "status 407, expected 200..<300; the proxy 127.0.0.1:\(proxy.port) requires credentials"
+            let request = Ness().httpRequest(withUrl: "http://server.test/")
+            let error = await request.validate().dataRequest().nessError()
+            #expect(error?.kind == .validation && error?.description.contains(demand) == true, "\(String(describing: error))")
+            let failed = await request.validate().streamRequest().nessError()
+            #expect(failed?.description.contains(demand) == true, "\(String(describing: failed))")
+            // Every response of a request without validators is a result.
+            let response = try await request.dataRequest().value.message
+            #expect(response.statusCode == 407)
         }
     }
 

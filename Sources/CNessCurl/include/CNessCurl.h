@@ -34,6 +34,8 @@ typedef struct {
     int (*prerequest)(void *user, char *remoteAddress, char *localAddress, int remotePort, int localPort);
     /// Asks whether libcurl may look a name up itself. Returns 0 if so. libcurl knows addresses and the names in its memory without this.
     int (*look_up)(void *resolver, void *reserved, void *user);
+    /// Asks whether a connection to an address may be opened: the 4 or 16 bytes of an IP address, or none for any other. Returns true if so.
+    bool (*may_connect)(void *user, const uint8_t *address, size_t count);
     /// Tells of a socket that was opened. Returns false if it must not be used.
     bool (*socket_opened)(void *user, int descriptor);
     /// Tells a NESS_CURL_NOTE_*, which libcurl tells only in its log.

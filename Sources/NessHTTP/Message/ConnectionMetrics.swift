@@ -46,6 +46,9 @@ public struct ConnectionMetrics: Sendable, Hashable {
     public var httpVersion: HTTPVersion?
     /// True if an earlier exchange had opened the connection.
     public var isReused: Bool
+    /// The number of times that the request was sent before, within the same exchange, on connections that failed or whose server did not
+    /// process it. `CurlTransport` sends a request again only if that is safe.
+    public var resendCount = 0
     /// The address of this side; `nil` for a unix socket, or if it is not known.
     public var localAddress: Address?
     /// The address of the server, or of the proxy; `nil` for a unix socket, or if it is not known.

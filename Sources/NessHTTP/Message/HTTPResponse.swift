@@ -14,6 +14,7 @@ public struct HTTPResponse: Sendable {
         var isCut = false
         var history: [HTTPResponse] = []
         var connection: ConnectionMetrics?
+        var proxy: String?
     }
 
     private var box: CopyOnWriteBox<Fields>
@@ -98,6 +99,12 @@ public struct HTTPResponse: Sendable {
     public internal(set) var connection: ConnectionMetrics? {
         get { box.fields.connection }
         set { box.change { $0.connection = newValue } }
+    }
+
+    /// The host and the port of the proxy that sent a 407. `nil` if it is not known, and for any other response.
+    var proxy: String? {
+        get { box.fields.proxy }
+        set { box.change { $0.proxy = newValue } }
     }
 
     /// The origin of a response.

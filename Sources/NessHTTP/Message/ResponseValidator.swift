@@ -188,7 +188,7 @@ extension HTTPResponse {
         // The response to a download that requested the file only if it changed. The validators of the download that saved the file have
         // judged it.
         if statusCode == 304, file != nil { return }
-        let reason: String
+        var reason: String
         var cause: (any Error)?
         switch validator.validate(for: self) {
         case .valid: return
@@ -196,6 +196,7 @@ extension HTTPResponse {
         case .invalidWithReason(let text): reason = text
         case .invalidBecauseOf(let error): (reason, cause) = ("the response was rejected: \(error)", error)
         }
+        if statusCode == 407 { reason += "; \(proxy.map { "the proxy \($0)" } ?? "a proxy") requires credentials" }
         var context = NessError.Context(request: request, response: self, reason: reason, underlying: cause)
         context.isFinal = validator is any FinalValidator
         throw NessError.validation(context)

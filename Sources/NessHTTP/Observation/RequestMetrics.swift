@@ -16,6 +16,9 @@ public struct RequestMetrics: Sendable {
     /// The measurements of the connections, one for each exchange whose transport knows them, in the order of the exchanges.
     /// `CurlTransport` knows them, and `URLSessionTransport` on Apple platforms. An exchange without a connection adds none.
     public var connections: [ConnectionMetrics] = []
+    /// The number of times that a transport sent a request again by itself, on another connection, as far as `connections` tells. These
+    /// sends add no exchange.
+    public var resendCount: Int { connections.reduce(0) { $0 + $1.resendCount } }
     /// The number of body bytes sent in all exchanges.
     public var bytesSent: Int64 = 0
     /// The number of body bytes received in all exchanges, counted after content decoding. For a download, the number of bytes by which its

@@ -41,6 +41,9 @@ package protocol ControlledTransport: Transport {
     /// True if the transport calls `didConnect()`.
     var limitsConnecting: Bool { get }
 
+    /// Returns the host and the port of the proxy that a request is sent through, for errors. `nil` if there is none, or if it is not known.
+    func proxy(of request: HTTPRequest) -> String?
+
     /// Sends a request and reports the response: see `Transport.send(_:receive:)`.
     /// - Parameters:
     ///   - request: The request.
@@ -53,6 +56,7 @@ package protocol ControlledTransport: Transport {
 
 extension ControlledTransport {
     package var limitsConnecting: Bool { false }
+    package func proxy(of request: HTTPRequest) -> String? { nil }
 }
 
 extension Transport {

@@ -36,7 +36,9 @@ enum LibcurlText {
         guard signs.contains(where: text.contains) else { return nil }
         let status: Substring? = text.split(whereSeparator: { !$0.isNumber }).last(where: { $0.count == 3 })
         let answer =
-            status.map { (code: Substring) in "the proxy responded to CONNECT with \(code)" } ?? "the proxy did not respond to CONNECT"
+            status.map { (code: Substring) in
+                "the proxy responded to CONNECT with \(code)\(code == "407" ? ", because it requires credentials" : "")"
+            } ?? "the proxy did not respond to CONNECT"
         var failure = TransportError(.cannotConnect, "\(answer) (\(reason))", underlying: underlying)
         // The proxy requires credentials, or its rules forbid the tunnel. A retry would meet the same, except where the proxy only asks for
         // time (408, 429).

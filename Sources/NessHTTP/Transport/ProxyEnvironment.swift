@@ -17,11 +17,36 @@ enum ProxyEnvironment {
     }
 
     #if canImport(FoundationNetworking)
+    /// Returns the proxy for an origin, as the variable has it; `nil` if there is none, or if `no_proxy` exempts the host.
+    static func proxy(for origin: ParsedURL.Origin) -> String? {
+        guard let proxy = proxy(for: origin.scheme) else { return nil }
+        return exempts(origin.host, in: first(of: ["no_proxy", "NO_PROXY"]) ?? "") ? nil : proxy
+    }
+
+    /// Returns true if a list of hosts contains a host, a domain to which it belongs, or a range that contains its address.
+    static func exempts(_ host: String, in list: String) -> Bool {
+        let edges = Set(".[]".utf8)
+        func trimmed(_ text: some StringProtocol) -> [UInt8] {
+            text.utf8.map(\.asciiLowercased).drop(while: edges.contains).reversed().drop(while: edges.contains).reversed()
+        }
+        let name = trimmed(host), address = IPAddress(String(decoding: name, as: UTF8.self))
+        return list.split { $0 == "," || $0 == " " }.contains { text in
+            let entry = trimmed(text)
+            return text == "*" || name == entry || (address == nil && name.suffix(entry.count + 1) == [UInt8(ascii: ".")] + entry)
+                || address.map { IPRange(String(text))?.contains($0) == true } == true
+        }
+    }
+
     /// Returns the proxy for a scheme, as the variable has it; `nil` if there is none, or if it is empty.
     static func proxy(for scheme: String) -> String? {
         // `HTTP_PROXY` may come from a request that a CGI program serves (httpoxy).
         let variables = scheme == "https" ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
-        return (variables + ["all_proxy", "ALL_PROXY"]).lazy.compactMap { getenv($0) }.map { String(cString: $0) }.first { !$0.isEmpty }
+        return first(of: variables + ["all_proxy", "ALL_PROXY"])
+    }
+
+    /// Returns the first of several variables that is neither missing nor empty.
+    private static func first(of variables: [String]) -> String? {
+        variables.lazy.compactMap { getenv($0) }.map { String(cString: $0) }.first { !$0.isEmpty }
     }
     #endif
 }

@@ -40,8 +40,8 @@ import Foundation
 /// `CancellationError` immediately.
 ///
 /// **Errors.** `send` throws a `TransportError`. Its kind decides about retries. After `.offline` and `.cannotConnect` the pipeline assumes
-/// that the request never reached the server. It may then retry even a request that is not idempotent. After `.tls` it does not retry. Use
-/// these kinds only if no byte was sent. An error of `receive` ends the exchange and passes unchanged.
+/// that the request never reached the server. It may then retry even a request that is not idempotent. After `.tls` and `.addressRejected`
+/// it does not retry. Use these kinds only if no byte was sent. An error of `receive` ends the exchange and passes unchanged.
 ///
 /// **Cancellation.** A drop and a timeout cancel the calling task. The transport then closes the connection and throws
 /// `CancellationError` immediately. The caller's promise does not wait for it, but the request keeps its place in the host's connection

@@ -74,6 +74,8 @@ public final class RecordingTransport: ControlledTransport {
     /// The value of the transport that sends the requests.
     public var tlsCapabilities: TLSCapabilities { wrapped.tlsCapabilities }
 
+    package func proxy(of request: HTTPRequest) -> String? { wrapped.controlled.proxy(of: request) }
+
     /// Shuts the wrapped transport down.
     public func shutdown() async { await wrapped.shutdown() }
 

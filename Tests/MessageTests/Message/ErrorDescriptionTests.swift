@@ -11,7 +11,7 @@ import Testing
         (.dropped, "dropped"), (.tls, "TLS failed"), (.connectionLost, "connection lost"), (.truncated, "truncated response"),
         (.malformedResponse, "malformed response"), (.validation, "validation failed"), (.decoding, "decoding failed"),
         (.redirect, "redirect not followed"), (.responseTooLarge, "response too large"), (.duplicate, "duplicate"),
-        (.circuitOpen, "circuit open"), (.fileSystem, "file system error"),
+        (.circuitOpen, "circuit open"), (.addressRejected, "address rejected"), (.fileSystem, "file system error"),
     ]
 
     private func request() throws -> HTTPRequest { HTTPRequest(.put, url: try url("http://host.test/path?page=1")) }

@@ -54,6 +54,31 @@ import Testing
         }
     }
 
+    private struct Sums: RequestObserver {
+        let log = Log<Int>()
+        func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { log.add(metrics.resendCount) }
+    }
+
+    @Test(
+        "a request that was sent again, because its idle connection broke, counts as resent; the metrics have the sum",
+        .keepingConnections)
+    func resends() async throws {
+        let ok: ConnectionStep = .send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        // The first connection breaks after the second request was read.
+        let server = try await TestServer.start(script: {
+            $0.number == 1 ? [.receiveRequest, ok, .receiveRequest, .close] : [.receiveRequest, ok]
+        })
+        try await stopping(server) { server in
+            let recorder = ConnectionRecorder(), sums = Sums()
+            let ness = try curlNess(observers: [recorder, sums])
+            for _ in 0..<2 { #expect(try await ness.get(server.url).text() == "ok") }
+            #expect(recorder.log.entries.map(\.resendCount) == [0, 1])
+            await sums.log.wait(for: 2)
+            #expect(sums.log.entries == [0, 1])
+            #expect(server.connectionCount == 2)
+        }
+    }
+
     @Test("a request that fails after it was connected has measurements without a first byte; without a connection it has none")
     func failures() async throws {
         let recorder = ConnectionRecorder()

@@ -50,6 +50,8 @@ import Testing
             let request = ness.httpRequest(.post, withUrl: server.url.absoluteString + "/x").set(stringBody: "body")
             let error = try #require(await request.dataRequest().nessError())
             #expect(error.kind == .cannotConnect && !error.isTransient && !error.mayHaveReachedServer)
+            let reason = "the proxy 127.0.0.1:\(proxy.port) responded to CONNECT with 407, because it requires credentials"
+            #expect(error.context.reason.contains(reason))
             for secret in ["hidden1", "hidden2"] {
                 expectHidden(secret, in: error)
                 let command = try request.build().curlCommand
@@ -67,6 +69,44 @@ import Testing
             let error = try #require(await ness.httpRequest(.post, withUrl: target).dataRequest().nessError())
             #expect(error.kind == .cannotConnect, "\(error)")
             #expect(!error.context.reason.contains("hidden") && !error.mayHaveReachedServer)
+            #expect(error.description.contains("through the proxy 127.0.0.1:1"), "\(error)")
+        }
+    }
+
+    @Test("a proxy whose name is unknown is named", arguments: ["http", "socks5", "socks5h"])
+    func unknown(_ scheme: String) async throws {
+        let given = try url("\(scheme)://hidden1:hidden2@no-such-proxy.invalid:3128")
+        let ness = try curlNess { $0.proxy = .url(given) }
+        let error = try #require(await ness.httpRequest(withUrl: "http://server.test/").dataRequest().nessError())
+        #expect(error.kind == .cannotConnect && error.description.contains("through the proxy no-such-proxy.invalid:3128"), "\(error)")
+        #expect(!error.description.contains("hidden"))
+    }
+
+    @Test("a SOCKS proxy that rejects the connection is named", arguments: ["socks5", "socks5h"])
+    func socks(_ scheme: String) async throws {
+        // It accepts no method of authentication (RFC 1928, 3).
+        let proxy = try await TestServer.start(script: { _ in [.receive(bytes: 3), .sendData(Data([5, 0xFF])), .close] })
+        try await stopping(proxy) { proxy in
+            let given = try url("\(scheme)://127.0.0.1:\(proxy.port)")
+            let ness = try curlNess { $0.proxy = .url(given) }
+            let error = try #require(await ness.httpRequest(withUrl: "http://192.0.2.1/").dataRequest().nessError())
+            #expect(error.kind == .cannotConnect && error.description.contains("through the proxy 127.0.0.1:\(proxy.port)"), "\(error)")
+            #expect(!error.mayHaveReachedServer)
+        }
+    }
+
+    @Test("a proxy that swallows the request for a tunnel is named once the limit for connecting has passed", .keepingConnections)
+    func silent() async throws {
+        let clock = ManualClock(), proxy = try await TestServer.start(script: { _ in [.receiveRequest, .stall] })
+        try await stopping(proxy) { proxy in
+            let given = proxy.url
+            let ness = try curlNess({ $0.proxy = .url(given) }, configure: { $0.clock = clock })
+            let promise = ness.httpRequest(withUrl: "https://server.test/").dataRequest()
+            await clock.waitForSleepers(1)
+            await proxy.waitUntil { $0.connectionCount == 1 }
+            clock.advance(by: .seconds(10))
+            let error = try #require(await promise.nessError())
+            #expect(error.description.contains("no connection was ready after 10.0 seconds, through the proxy 127.0.0.1:\(proxy.port)"))
         }
     }
 

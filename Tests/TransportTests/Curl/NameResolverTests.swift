@@ -77,7 +77,8 @@ import Testing
         "the host and the port of a proxy are read as libcurl reads them",
         arguments: [
             ("proxy.test", "proxy.test", 1080), ("http://Proxy.Test:3128/", "proxy.test", 3128), ("https://proxy.test", "proxy.test", 443),
-            ("socks5://me:p@ss@proxy.test:1", "proxy.test", 1), ("http://[::1]:3128", "[::1]", 3128), ("http://[::1]", "[::1]", 1080),
+            ("socks5://me:p@ss@proxy.test:1", "proxy.test", 1), ("http://me:p/ss@proxy.test:1/", "proxy.test", 1),
+            ("http://[::1]:3128", "[::1]", 3128), ("http://[::1]", "[::1]", 1080),
         ])
     func proxy(text: String, host: String, port: Int) {
         #expect(CurlNames.Name(ofProxy: text) == CurlNames.Name(host: host, port: port))

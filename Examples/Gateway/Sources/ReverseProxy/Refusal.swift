@@ -24,7 +24,7 @@ struct Refusal: Error {
             case _ where error.underlying is SlowBody: 408
             case .timedOut: 504
             case .circuitOpen, .dropped: 503
-            case .offline, .cannotConnect, .tls, .connectionLost, .truncated, .malformedResponse, .responseTooLarge: 502
+            case .offline, .cannotConnect, .addressRejected, .tls, .connectionLost, .truncated, .malformedResponse, .responseTooLarge: 502
             // The target, a field or the body is invalid, or the client's connection broke inside the body.
             case .invalidRequest: 400
             // The proxy uses none of the features that fail like this.

@@ -11,6 +11,9 @@ public enum NessError: Error, Sendable {
     /// The host was not found, did not accept a connection, or no connection was ready within `connectTimeout`. The request never reached
     /// the server.
     case cannotConnect(Context)
+    /// The rule of the transport, `CurlTransport.Options.allowsAddress`, rejected all addresses of the host or of the proxy. The request never
+    /// reached the server.
+    case addressRejected(Context)
     /// No byte moved in either direction for the duration of the timeout, or the deadline passed.
     case timedOut(Context)
     /// The caller dropped the request, or every caller that waited for a shared request dropped it.
@@ -111,6 +114,8 @@ public enum NessError: Error, Sendable {
         case offline
         /// The host was not found, did not accept a connection, or no connection was ready within `connectTimeout`.
         case cannotConnect
+        /// The transport may not connect to any address of the host or of the proxy.
+        case addressRejected
         /// A timeout or the deadline passed.
         case timedOut
         /// The request was dropped.
@@ -152,6 +157,7 @@ public enum NessError: Error, Sendable {
         case .invalidRequest(let context): (.invalidRequest, context)
         case .offline(let context): (.offline, context)
         case .cannotConnect(let context): (.cannotConnect, context)
+        case .addressRejected(let context): (.addressRejected, context)
         case .timedOut(let context): (.timedOut, context)
         case .dropped(let context): (.dropped, context)
         case .tls(let context): (.tls, context)
@@ -177,6 +183,7 @@ public enum NessError: Error, Sendable {
         case .invalidRequest: self = .invalidRequest(context)
         case .offline: self = .offline(context)
         case .cannotConnect: self = .cannotConnect(context)
+        case .addressRejected: self = .addressRejected(context)
         case .timedOut: self = .timedOut(context)
         case .dropped: self = .dropped(context)
         case .tls: self = .tls(context)
@@ -198,7 +205,9 @@ public enum NessError: Error, Sendable {
     public var isTransient: Bool {
         switch kind {
         case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: !context.isFinal
-        case .invalidRequest, .dropped, .tls, .validation, .decoding, .redirect, .duplicate, .responseTooLarge, .fileSystem: false
+        case .invalidRequest, .addressRejected, .dropped, .tls, .validation, .decoding, .redirect, .duplicate, .responseTooLarge,
+            .fileSystem:
+            false
         }
     }
 
@@ -210,7 +219,7 @@ public enum NessError: Error, Sendable {
     public var mayHaveReachedServer: Bool {
         if context.followsAction { return true }
         return switch kind {
-        case .offline, .cannotConnect, .circuitOpen: false
+        case .offline, .cannotConnect, .addressRejected, .circuitOpen: false
         case .invalidRequest, .tls: context.isPartlySent
         case .connectionLost: !context.isUnsent
         case .timedOut, .dropped, .truncated, .malformedResponse, .validation, .decoding, .redirect, .duplicate, .responseTooLarge,
@@ -241,6 +250,7 @@ public enum NessError: Error, Sendable {
         case .invalidRequest: "invalid request"
         case .offline: "offline"
         case .cannotConnect: "cannot connect"
+        case .addressRejected: "address rejected"
         case .timedOut: "timed out"
         case .dropped: "dropped"
         case .tls: "TLS failed"

@@ -8,6 +8,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case offline
         /// The host was not found or did not accept a connection.
         case cannotConnect
+        /// The transport may not connect to any address of the host. No connection was opened.
+        case addressRejected
         /// The transport's own timeout passed.
         case timedOut
         /// No secure connection could be established.

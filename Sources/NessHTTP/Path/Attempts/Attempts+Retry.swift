@@ -154,9 +154,8 @@ extension FailedAttempt {
         case .failure(let error):
             let failure = error as? NessError
             // Another attempt cannot change these outcomes, or was ruled out by the caller.
-            if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError {
-                return nil
-            }
+            let final: [NessError.Kind?] = [.dropped, .invalidRequest, .addressRejected, .duplicate, .fileSystem, .tls, .decoding]
+            if final.contains(failure?.kind) || error is any FinalError { return nil }
             let mayRepeat = context.options.sink?.isRestartable != false && request.body?.isSpent != true
             if !mayRepeat || call.facts.isFinal || failure?.context.isFinal == true { return nil }
             // The authentication has handled the 401, or has given up on it.

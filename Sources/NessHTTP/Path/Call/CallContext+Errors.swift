@@ -146,6 +146,7 @@ extension NessError.Kind {
         case .invalidRequest: self = .invalidRequest
         case .offline: self = .offline
         case .cannotConnect: self = .cannotConnect
+        case .addressRejected: self = .addressRejected
         case .timedOut: self = .timedOut
         case .tls: self = .tls
         case .connectionLost: self = .connectionLost

@@ -22,6 +22,7 @@ final class ResponseCollector: PartialResponse {
     private let request: HTTPRequest
     private let exchange: Exchange
     private let context: CallContext
+    private let transport: any ControlledTransport
     /// True if a redirect is certainly followed, or fails the request.
     private let followsRedirects: Bool
     private let sink: (any BodySink)?
@@ -31,8 +32,11 @@ final class ResponseCollector: PartialResponse {
     private let bodyLength: Int64?
     private let state = Lock(ResponseCollectorState())
 
-    init(_ request: HTTPRequest, of exchange: Exchange, in context: CallContext, maximumBytes: Int?) {
+    init(
+        _ request: HTTPRequest, of exchange: Exchange, in context: CallContext, over transport: any ControlledTransport, maximumBytes: Int?
+    ) {
         self.request = request
+        self.transport = transport
         self.exchange = exchange
         self.context = context
         // What a loader sends itself is kept in memory.
@@ -51,6 +55,7 @@ final class ResponseCollector: PartialResponse {
     ) -> HTTPResponse {
         var response = HTTPResponse(statusCode: statusCode, headers: headers, body: body, request: request)
         if let connection { response.connection = connection }
+        if statusCode == 407 { response.proxy = transport.proxy(of: request) }
         if ContentCoding.isRemoved(from: statusCode, headers, of: request) { response.removeContentCoding() }
         return response
     }

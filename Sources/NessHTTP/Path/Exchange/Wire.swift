@@ -37,6 +37,9 @@ final class Wire: Sendable {
         return route
     }
 
+    /// Returns the transport of a call.
+    private func controlled(in context: CallContext) -> any ControlledTransport { context.transport?.controlled ?? controlled }
+
     /// True if no code of the application runs while the request is sent.
     func isStoppable(_ request: HTTPRequest, in context: CallContext) -> Bool {
         controlled.isStoppable && context.transport == nil && request.body.map { $0.isResolved && !$0.isStreamed } ?? true
@@ -45,7 +48,7 @@ final class Wire: Sendable {
     /// Returns the longest time until a connection is ready. `nil` for no limit, for one that is not valid, and for a transport that does
     /// not tell.
     func connectTimeout(of request: HTTPRequest, in context: CallContext) -> Duration? {
-        guard (context.transport?.controlled ?? controlled).limitsConnecting else { return nil }
+        guard controlled(in: context).limitsConnecting else { return nil }
         return connectTimeout(of: request).flatMap { $0 > .zero ? $0 : nil }
     }
 
@@ -111,7 +114,7 @@ final class Wire: Sendable {
         do {
             let response: HTTPResponse
             do {
-                try await (context.transport?.controlled ?? controlled).send(sent, under: exchange) { [mayWait = collector.mayWait] event in
+                try await controlled(in: context).send(sent, under: exchange) { [mayWait = collector.mayWait] event in
                     if mayWait { try await collector.receive(event) } else { try collector.take(event) }
                 }
                 response = try collector.finish()
@@ -151,11 +154,31 @@ final class Wire: Sendable {
     /// Starts to collect the response, and reports the start.
     @inline(never)
     private func begin(_ request: HTTPRequest, _ exchange: Exchange, _ context: CallContext) -> ResponseCollector {
-        let collector = ResponseCollector(request, of: exchange, in: context, maximumBytes: maximumBytes(of: request))
+        let collector = ResponseCollector(
+            request, of: exchange, in: context, over: controlled(in: context), maximumBytes: maximumBytes(of: request))
         exchange.flight.setPartialResponse(collector)
         exchange.report(.began)
         if let length = request.body?.length { exchange.report(.sent(0, of: length)) }
         return collector
+    }
+
+    /// Returns an error that names the proxy, if there is one and the connection failed: the proxy may be at fault.
+    private func namingProxy(_ error: any Error, of request: HTTPRequest, in context: CallContext) -> any Error {
+        guard let proxy = controlled(in: context).proxy(of: request) else { return error }
+        switch error {
+        case var error as TransportError where error.kind != .invalidRequest && error.kind != .addressRejected:
+            let subject = "the proxy "
+            error.reason =
+                error.reason.hasPrefix(subject)
+                ? "\(subject)\(proxy) \(error.reason.dropFirst(subject.count))" : "\(error.reason), through the proxy \(proxy)"
+            return error
+        // The limit for connecting has passed.
+        case let error as NessError where error.kind == .cannotConnect:
+            var context = error.context
+            context.reason += ", through the proxy \(proxy)"
+            return NessError.cannotConnect(context)
+        default: return error
+        }
     }
 
     /// Returns the error of a request, and notes that a server may have acted on it.
@@ -164,6 +187,7 @@ final class Wire: Sendable {
     private func failure(
         _ error: any Error, of request: HTTPRequest, _ exchange: Exchange, _ collector: ResponseCollector, in context: CallContext
     ) -> any Error {
+        let error = namingProxy(error, of: request, in: context)
         let failure = collector.refusal ?? Self.failure(error, of: request, in: context, after: collector.response)
         if !request.method.isSafe, !context.isLoaderMade, (failure as? NessError)?.mayHaveReachedServer != false {
             exchange.flight.noteAction()

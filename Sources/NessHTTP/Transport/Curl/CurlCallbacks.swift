@@ -43,6 +43,9 @@ enum CurlCallbacks {
                 return CurlCallbacks.transfer(user)?.maySend(on: ends) == true ? 0 : 1
             },
             look_up: { _, _, user in CurlCallbacks.transfer(user)?.mayLookUp() == true ? 0 : 1 },
+            may_connect: { user, bytes, count in
+                CurlCallbacks.transfer(user)?.mayConnect(to: UnsafeBufferPointer(start: bytes, count: count)) ?? false
+            },
             socket_opened: { user, descriptor in CurlCallbacks.transfer(user)?.mayOpen(descriptor) ?? false },
             noted: { user, note in CurlCallbacks.transfer(user)?.noted(Int(note)) })
         ness_curl_register(&callbacks)

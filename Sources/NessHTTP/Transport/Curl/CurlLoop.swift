@@ -149,7 +149,7 @@ final class CurlLoop {
         guard let name = transfer.nameToLookUp(code) else { return add(transfer) }
         if let addresses = name.knownAddresses { return addAgain(transfer, with: .success(addresses), of: name) }
         let exchange = transfer.exchange
-        let ticket = NameResolver.shared.lookUp(name.host) { [engine] in engine.post(.found(exchange, name, $0)) }
+        let ticket = settings.resolver.lookUp(name.host) { [engine] in engine.post(.found(exchange, name, $0)) }
         transfer.names.lookUp = (ticket, .now)
     }
 
@@ -157,7 +157,8 @@ final class CurlLoop {
         switch result {
         case .success(let addresses): add(transfer) { try transfer.setAddresses(addresses, of: name) }
         case .failure(let failure):
-            transfer.fail("Could not resolve host: \(name.host) (\(failure.reason))")
+            let kind = name == settings.proxyName(for: transfer.exchange.origin.scheme) ? "proxy" : "host"
+            transfer.fail("Could not resolve \(kind): \(name.host) (\(failure.reason))")
             finishIfDelivered(transfer)
         }
     }
@@ -283,7 +284,7 @@ final class CurlLoop {
         // After this step the handle may belong to another transfer.
         guard !transfer.isReleased else { return }
         transfer.isReleased = true
-        if let ticket = transfer.names.lookUp?.ticket { NameResolver.shared.leave(ticket) }
+        if let ticket = transfer.names.lookUp?.ticket { settings.resolver.leave(ticket) }
         transfer.endRetiredConnection()
         take(transfer)
         transfer.release()

@@ -7,7 +7,7 @@ import Foundation
 /// is then started again with the addresses that `NameResolver` has found.
 struct CurlNames {
     /// A name with the port for which libcurl remembers its addresses.
-    struct Name: Hashable, Sendable {
+    struct Name: Hashable, Sendable, CustomStringConvertible {
         /// The host; an address of IPv6 has no brackets.
         let host: String
         let port: Int
@@ -20,8 +20,10 @@ struct CurlNames {
         /// Reads a proxy, which may have no scheme, and no port.
         init(ofProxy proxy: String) {
             let parts = proxy.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
-            var rest = parts[parts.count - 1].prefix { $0 != "/" }
+            var rest = parts[parts.count - 1]
+            // First, because a name must not contain a part of a password.
             if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
+            rest = rest.prefix { $0 != "/" }
             // The colon before the port lies behind an address in brackets.
             let end = rest.hasPrefix("[") ? rest.firstIndex(of: "]") : nil
             let colon = rest[(end ?? rest.startIndex)...].firstIndex(of: ":")
@@ -31,9 +33,12 @@ struct CurlNames {
                 host: rest[..<(colon ?? rest.endIndex)].lowercased(), port: colon.flatMap { Int(rest[$0...].dropFirst()) } ?? defaultPort)
         }
 
+        /// The host and the port, as in a URL.
+        var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
         /// The addresses that need no look-up: of an address itself, and of this machine (RFC 6761, 6.3).
         var knownAddresses: [String]? {
-            if IPAddress.isValid(host) { return [host] }
+            if IPAddress(host) != nil { return [host] }
             return host == "localhost" || host.hasSuffix(".localhost") ? ["127.0.0.1", "::1"] : nil
         }
     }
@@ -75,19 +80,5 @@ struct CurlNames {
         let hosts = Set([name.host, name.host.hasSuffix(".") ? String(name.host.dropLast()) : name.host])
         return hosts.map { "+\($0):\(name.port):\(addresses)\0" }.joined()
     }
-}
-
-/// Recognizes IP addresses.
-enum IPAddress {
-    /// Returns true for an address of IPv4 or IPv6, without brackets.
-    static func isValid(_ text: String) -> Bool {
-        // C reads an address up to a zero byte.
-        if text.utf8.contains(0) { return false }
-        var bytes = in6_addr()
-        return [AF_INET, AF_INET6].contains { inet_pton($0, text, &bytes) == 1 }
-    }
-
-    /// Returns addresses as one value for libcurl, with IPv6 in brackets.
-    static func list(_ addresses: [String]) -> String { addresses.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ",") }
 }
 #endif

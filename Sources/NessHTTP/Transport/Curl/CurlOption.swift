@@ -12,6 +12,7 @@ struct CurlOption {
     static let copiedBody = CurlOption(10_165), bodyLength = CurlOption(30_120), uploadLength = CurlOption(30_115)
     static let method = CurlOption(10_036), isHead = CurlOption(44), isUpload = CurlOption(46)
     static let freshConnection = CurlOption(74), maximumIdleSeconds = CurlOption(288), waitsForMultiplexing = CurlOption(237)
+    static let proxyOfRequest = CurlOption(10_004), proxyExceptionsOfRequest = CurlOption(10_177)
     static let connectMilliseconds = CurlOption(156), continueMilliseconds = CurlOption(227), hostEntries = CurlOption(10_203)
 }
 

@@ -35,7 +35,7 @@ enum CurlOptionCheck {
     /// Formats a local address or the name of an interface for libcurl, which would otherwise look an unknown name up and block its thread.
     static func interface(_ name: String) throws -> String {
         let name = try text(name, "localInterface")
-        return IPAddress.isValid(name) ? "host!\(name)" : "if!\(name)"
+        return IPAddress(name) != nil ? "host!\(name)" : "if!\(name)"
     }
 
     /// Formats an entry for libcurl.
@@ -44,7 +44,7 @@ enum CurlOptionCheck {
         guard isName, !entry.host.hasPrefix("-"), (0...65_535).contains(entry.port), !entry.addresses.isEmpty else {
             throw OptionError(option: "hostEntries", reason: "an entry has no host name, no valid port or no address")
         }
-        for address in entry.addresses where !IPAddress.isValid(address) {
+        for address in entry.addresses where IPAddress(address) == nil {
             throw OptionError(option: "hostEntries", reason: "\(address) is not an IP address")
         }
         return "\(entry.host):\(entry.port):\(IPAddress.list(entry.addresses))"

@@ -27,6 +27,10 @@ final class CurlSettings: Sendable, CustomReflectable {
     let maximumIdleConnections: Int?
     let maximumIdleSecondsForWrites: Int
     let usesUnixSocket: Bool
+    private let allowsAddress: (@Sendable (IPAddress, String) -> Bool)?
+    private let allowsUncheckedProxyTargets: Bool
+    /// Looks host names up.
+    let resolver: NameResolver
     /// See `CurlTransport.route`.
     let route: String
     /// The name of the options' proxy. `nil` if the environment decides, or there is none.
@@ -34,8 +38,11 @@ final class CurlSettings: Sendable, CustomReflectable {
     private let usesEnvironment: Bool
 
     /// Checks options.
+    /// - Parameters:
+    ///   - options: The options.
+    ///   - resolver: Looks host names up.
     /// - Throws: `OptionError`.
-    init(_ options: CurlTransport.Options) throws {
+    init(_ options: CurlTransport.Options, resolver: NameResolver = .shared) throws {
         guard let library = CurlLibrary.shared else {
             throw OptionError(option: "", reason: "the process has no libcurl, or one before 7.76")
         }
@@ -50,6 +57,11 @@ final class CurlSettings: Sendable, CustomReflectable {
         }
         maximumIdleSecondsForWrites = Int(options.maximumIdleTimeForWrites.components.seconds)
         usesUnixSocket = options.unixSocketPath != nil
+        guard !usesUnixSocket || options.allowsAddress == nil else {
+            throw OptionError(option: "allowsAddress", reason: "a unix socket has no IP address")
+        }
+        (allowsAddress, allowsUncheckedProxyTargets) = (options.allowsAddress, options.allowsUncheckedProxyTargets)
+        self.resolver = resolver
         minimumTLSVersion = [TLSVersion.v1_0: 4, .v1_1: 5, .v1_2: 6, .v1_3: 7][options.minimumTLSVersion] ?? 6
         var settings: [Setting] = []
         func add(_ name: String, _ option: CurlLastingOption, _ value: String) {
@@ -115,6 +127,28 @@ final class CurlSettings: Sendable, CustomReflectable {
     func proxyName(for scheme: String) -> CurlNames.Name? {
         guard usesEnvironment else { return proxyName }
         return ProxyEnvironment.proxy(for: scheme).map { CurlNames.Name(ofProxy: $0) }
+    }
+
+    /// Returns the name of the proxy that a request uses, for errors: libcurl may read `no_proxy` in another way.
+    func proxy(for origin: ParsedURL.Origin) -> CurlNames.Name? {
+        guard usesEnvironment else { return proxyName }
+        return ProxyEnvironment.proxy(for: origin).map { CurlNames.Name(ofProxy: $0) }
+    }
+
+    /// Makes the check of the addresses of a transfer, which stays with the proxy that was checked. `nil` for a transport that allows all.
+    /// - Throws: `TransportError`.
+    func addressCheck(for origin: ParsedURL.Origin, on handle: CurlHandle) throws -> AddressCheck? {
+        guard let allowsAddress else { return nil }
+        let address = usesEnvironment ? ProxyEnvironment.proxy(for: origin) : nil
+        if usesEnvironment {
+            // libcurl would read the environment again, and could come to another result.
+            try handle.set(.proxyOfRequest, address ?? "")
+            try handle.set(.proxyExceptionsOfRequest, "")
+        }
+        return try AddressCheck(
+            allowsAddress, target: CurlNames.Name(host: origin.host, port: origin.port ?? 0),
+            proxy: proxyName ?? address.map { CurlNames.Name(ofProxy: $0) },
+            allowsUnknown: allowsUncheckedProxyTargets)
     }
 
     private static func naming(_ option: String, _ set: () throws -> Void) throws {

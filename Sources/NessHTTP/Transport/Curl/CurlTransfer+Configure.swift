@@ -26,6 +26,7 @@ extension CurlTransfer {
             // For libcurl, 0 means its default of 118 seconds.
             try limit > 0 ? handle.set(.maximumIdleSeconds, limit) : handle.set(.freshConnection, 1)
         }
+        addressCheck = try loop.settings.addressCheck(for: exchange.origin, on: handle)
         try setConnectTimeout()
         if let limit = request[ExpectsContinue.self] { try handle.set(.continueMilliseconds, Self.milliseconds(limit)) }
         try place(request.body, of: request.method)

@@ -12,6 +12,7 @@ extension CurlTransfer {
         (reader, isWaitingForBody) = (nil, false)
         readCount = 0
         head = ResponseHeadParser()
+        addressCheck?.begin()
         handle.isAltered = true
         try handle.setHeaders(try CurlHeaderLines.make(request, expectsContinue: history.expectsContinue))
         try handle.set(.freshConnection, 1)
@@ -19,6 +20,7 @@ extension CurlTransfer {
 
     /// Makes the error of a transfer that libcurl ended.
     func error(_ code: Int32) -> TransportError {
+        if let rejection = addressCheck?.rejection, history.isUnsent { return rejection }
         guard history.wasRefused else {
             return CurlError.map(code, handle.errorText, isSent: history.isSent, wasSentBefore: history.wasSentBefore)
         }

@@ -19,6 +19,7 @@ extension CurlTransfer {
         // libcurl also counts the end of the connection as a first byte.
         if head.hasBegun { metrics.firstByte = time(CurlInfo.firstByte).map { max(.zero, $0 - (time(CurlInfo.readyToSend) ?? .zero)) } }
         metrics.httpVersion = httpVersion
+        metrics.resendCount = max(0, history.sendCount - 1)
         metrics.localAddress = address(CurlInfo.localAddress, CurlInfo.localPort)
         metrics.remoteAddress = address(CurlInfo.remoteAddress, CurlInfo.remotePort)
         return metrics

@@ -62,6 +62,8 @@ final class CurlTransfer {
     @exclusivity(unchecked) private var silence: (start: ContinuousClock.Instant, arrivalCount: Int)?
     /// The names that libcurl needs and may not look up itself.
     var names = CurlNames()
+    /// The check of the addresses that the transfer may connect to. `nil` for a transport that allows all.
+    var addressCheck: AddressCheck?
 
     init(_ exchange: CurlExchange, _ handle: CurlHandle, of template: CurlTemplate, in loop: CurlLoop) {
         self.exchange = exchange
@@ -311,6 +313,10 @@ final class CurlTransfer {
         isMeasured = true
         add(.connection(metrics))
     }
+
+    /// Returns true if libcurl may connect to an address.
+    /// - Parameter bytes: The bytes of an IP address; none for any other address.
+    func mayConnect(to bytes: UnsafeBufferPointer<UInt8>) -> Bool { addressCheck?.allows(IPAddress(bytes)) ?? true }
 
     /// Returns true if libcurl may use a socket that was opened for the transfer. After the request was sent, another connection would
     /// send it again.

@@ -30,6 +30,39 @@ extension CurlTransport {
         public var localInterface: String?
         /// The addresses of hosts, in place of those that the system knows.
         public var hostEntries: [HostEntry] = []
+        /// Decides which addresses connections may go to. `nil` allows all.
+        ///
+        /// Set it if others choose the URLs of requests, to keep them from your internal network (SSRF):
+        ///
+        /// ```swift
+        /// let transport = try CurlTransport {
+        ///     $0.allowsAddress = IPAddress.publicOnly
+        /// }
+        /// ```
+        ///
+        /// The transport calls the closure after the name is looked up and before it connects, for each address of each connection, including
+        /// those of redirects and proxies. The connection goes to the very address that was allowed, so a name whose address changes after
+        /// a check (DNS rebinding) gains nothing. If the closure rejects an address, the host's other addresses are tried. If it rejects
+        /// all, the request fails with `NessError.addressRejected`. A connection that is used again was allowed when it was opened.
+        ///
+        /// With a proxy, the closure gets the address and the name of the proxy, because the proxy connects to the URL's host. A host that is
+        /// itself an IP address, in any notation, or `localhost` has to be allowed as well. Requests to any other host fail with
+        /// `NessError.addressRejected`, unless `allowsUncheckedProxyTargets` is true. The process's environment may name a proxy: see
+        /// `Proxy.environment`.
+        ///
+        /// A unix socket has no IP address: `unixSocketPath` cannot be set as well.
+        ///
+        /// - Parameters:
+        ///   - address: The address.
+        ///   - host: The host of the URL, or of the proxy, without brackets.
+        /// - Returns: True if the connection may be opened. The closure runs on the transport's threads, possibly on several concurrently.
+        ///   It has to return quickly, because it delays all requests of its thread.
+        public var allowsAddress: (@Sendable (_ address: IPAddress, _ host: String) -> Bool)?
+
+        /// A Boolean value that indicates whether a proxy may connect to hosts that `allowsAddress` cannot check, because the proxy looks their
+        /// names up. Set it to true only if the proxy itself rejects internal addresses.
+        public var allowsUncheckedProxyTargets = false
+
         /// The number of connections that are kept open for further requests. `nil` for a number that grows with the number of simultaneous
         /// requests; 0 closes each connection after its request. With fewer connections than simultaneous requests, many requests open a
         /// new one. With a number, the transport uses a single thread, because each thread has its own connections.

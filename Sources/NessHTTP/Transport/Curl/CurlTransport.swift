@@ -78,6 +78,8 @@ public final class CurlTransport: ControlledTransport {
     /// A libcurl before 7.80 does not tell before it sends.
     package var limitsConnecting: Bool { engines.settings.library.keepsConnections }
 
+    package func proxy(of request: HTTPRequest) -> String? { engines.settings.proxy(for: request.origin)?.description }
+
     package func send(
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {

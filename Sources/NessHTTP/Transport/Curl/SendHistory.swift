@@ -19,6 +19,8 @@ struct SendHistory: Sendable {
     private(set) var wasSentBefore = false
     /// True while the body waits for a 100 (Continue).
     private(set) var expectsContinue: Bool
+    /// The number of times that the request was sent.
+    private(set) var sendCount = 0
     private let mayRepeat: Bool
     private var refusal: Refusal?
     private var hasRestarted = false
@@ -55,6 +57,7 @@ struct SendHistory: Sendable {
             refusal = .stale
         } else {
             isSent = true
+            sendCount += 1
         }
         return refusal == nil
     }
@@ -66,7 +69,10 @@ struct SendHistory: Sendable {
     }
 
     /// Notes that the request was not sent after all, because it was stopped.
-    mutating func takeBack() { isSent = false }
+    mutating func takeBack() {
+        isSent = false
+        sendCount -= 1
+    }
 
     /// Notes that the server certainly has not processed the request (RFC 9113, 8.7). It may be sent on another connection, once.
     mutating func noteUnprocessed() {

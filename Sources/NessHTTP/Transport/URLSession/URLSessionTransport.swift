@@ -69,6 +69,12 @@ public final class URLSessionTransport: ControlledTransport {
     private let systemHosts: Result<HostRules<Bool>, any Error>
     let sessions: SessionPool
     private var system: URLSessionSystem { sessions.source.system }
+    #if canImport(FoundationNetworking)
+    /// The proxy of the environment, which libcurl uses.
+    package func proxy(of request: HTTPRequest) -> String? {
+        ProxyEnvironment.proxy(for: request.origin).map { CurlNames.Name(ofProxy: $0).description }
+    }
+    #endif
     /// The timeout that never passes: a week, in seconds.
     static let never: TimeInterval = 7 * 24 * 60 * 60
 
