@@ -20,6 +20,10 @@ import Testing
         ("/v1/", "?x=1", "/v1/?x=1"),
         ("/v1?key=k", "users", "/v1/users"),
         ("/v1?key=k#top", "users?x=1#part", "/v1/users?x=1"),
+        ("/v1/", "documents:analyze", "/v1/documents:analyze"),
+        ("/v1", "documents:analyze/a?b=c:d", "/v1/documents:analyze/a?b=c:d"),
+        ("/v1", "a.b+c-1:80/x", "/v1/a.b+c-1:80/x"),
+        ("/v1", "mailto:a@b.example", "/v1/mailto:a@b.example"),
         ("/v%2F1/", "a%20b", "/v%2F1/a%20b"),
         ("/v1/", "a b/ü", "/v1/a%20b/%C3%BC"),
         ("/v1/", "users?redirect=http://other/", "/v1/users?redirect=http://other/"),
@@ -33,6 +37,22 @@ import Testing
         #expect(server.requests.map(\.target) == [target])
         #expect(result.message.request.url.absoluteString == "\(server.url)\(target)")
         await server.stop()
+    }
+
+    @Test("a URL with a scheme and two slashes, or with the scheme http or https, is never resolved against the base")
+    func schemes() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        for text in ["ftp://other.test/x", "documents://analyze", "https:users", "HTTP:x", "file:///x"] {
+            #expect(await rig.ness.get(text).dataRequest().nessError()?.kind == .invalidRequest, "\(text)")
+        }
+        #expect(rig.mock.requests.isEmpty)
+    }
+
+    @Test("a mock's pattern with a colon in its first segment matches the same text")
+    func pattern() async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "documents:analyze") { _ in .text("found") }
+        #expect(try await rig.ness.post("documents:analyze").text() == "found")
     }
 
     @Test("an absolute URL does not need the base")

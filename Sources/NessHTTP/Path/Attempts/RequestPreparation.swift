@@ -63,7 +63,7 @@ package final class RequestPreparation: Sendable {
         let url = request.url
         do {
             // The builder has resolved most URLs.
-            let isResolved = url.scheme != nil && url.baseURL == nil
+            let isResolved = url.namesScheme && url.baseURL == nil
             let resolved = (isResolved ? url : try resolve(url, against: baseURL)).removingDotSegments
             if resolved != url || !isResolved { request.url = resolved }
         } catch {
@@ -75,18 +75,21 @@ package final class RequestPreparation: Sendable {
     /// against `https://host/v1` to `https://host/v1/users`.
     /// - Throws: `InvalidURL` if the URL is relative and there is no base URL, or if it cannot be resolved.
     package static func resolve(_ url: URL, against baseURL: URL?) throws -> URL {
-        if url.scheme != nil { return url.absoluteURL }
+        if url.namesScheme { return url.absoluteURL }
         guard let baseURL else {
+            if url.scheme != nil { return url.absoluteURL }
             throw InvalidURL(description: "the URL is relative and the manager has no base URL")
         }
         var folder = URLComponents(url: baseURL, resolvingAgainstBaseURL: true)
         folder?.query = nil
         folder?.fragment = nil
         if let path = folder?.percentEncodedPath, !path.hasSuffix("/") { folder?.percentEncodedPath = path + "/" }
-        guard let base = folder?.url, let resolved = URL(string: url.relativeString, relativeTo: base) else {
+        // The first segment may have a colon, as in `documents:analyze`.
+        let reference = url.scheme == nil ? url.relativeString : "./" + url.relativeString
+        guard let base = folder?.url, let resolved = URL(string: reference, relativeTo: base)?.absoluteURL else {
             throw InvalidURL(description: "the URL can't be resolved against the base URL")
         }
-        return resolved.absoluteURL
+        return resolved
     }
 }
 
