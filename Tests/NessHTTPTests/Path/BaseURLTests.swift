@@ -18,8 +18,14 @@ import Testing
         ("/v1/", "./users", "/v1/users"),
         ("/v1/", "a/../b", "/v1/b"),
         ("/v1/", "?x=1", "/v1/?x=1"),
-        ("/v1?key=k", "users", "/v1/users"),
-        ("/v1?key=k#top", "users?x=1#part", "/v1/users?x=1"),
+        ("/v1?key=k", "users", "/v1/users?key=k"),
+        ("/v1/?key=k#top", "users?x=1#part", "/v1/users?key=k&x=1"),
+        ("/v1?a=%26&b", "a/../users?", "/v1/users?a=%26&b"),
+        ("/a/../v1?key=k", "./", "/v1/?key=k"),
+        ("?key=k", "/users", "/users?key=k"),
+        // Outside of the base URL.
+        ("/v1?key=k", "/users", "/users"),
+        ("/v1?key=k", "../users", "/users"),
         ("/v1/", "documents:analyze", "/v1/documents:analyze"),
         ("/v1", "documents:analyze/a?b=c:d", "/v1/documents:analyze/a?b=c:d"),
         ("/v1", "a.b+c-1:80/x", "/v1/a.b+c-1:80/x"),
@@ -53,6 +59,27 @@ import Testing
         let rig = Rig()
         rig.mock.on(.post, "documents:analyze") { _ in .text("found") }
         #expect(try await rig.ness.post("documents:analyze").text() == "found")
+    }
+
+    @Test("the query of the base URL reaches neither another host nor an absolute URL")
+    func queryElsewhere() async throws {
+        try await withServer(configure: { $0.baseURL = URL(string: "http://base.invalid/?key=s3cret") }) { server, ness in
+            _ = try await ness.get("//127.0.0.1:\(server.port)/x").response()
+            _ = try await ness.get("\(server.url)/y").response()
+            #expect(server.requests.map(\.target) == ["/x", "/y"])
+        }
+    }
+
+    @Test("the query of the base URL is that of the environment in which the request starts, and parameters follow it")
+    func queryOfEnvironment() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let request = rig.ness.get("users").set(urlParameters: ["page": 2])
+        for version in ["1", "2"] {
+            rig.ness.environment.baseURL = URL(string: "https://mock.test/?api-version=\(version)")
+            _ = try await request.response()
+        }
+        #expect(rig.mock.requests.map { $0.url.query } == ["api-version=1&page=2", "api-version=2&page=2"])
+        #expect(!"\(rig.ness.get("users").set(urlParameters: ["token": "s3cret"]))".contains("s3cret"))
     }
 
     @Test("an absolute URL does not need the base")
