@@ -51,6 +51,21 @@ import Testing
         }
     }
 
+    @Test(
+        "`location` is the absolute URL of the field, for any status",
+        arguments: [
+            (201, "/users/7", "https://mock.test/users/7"), (202, "jobs/1?x#part", "https://mock.test/v1/jobs/1?x#part"),
+            (200, " https://other.test/a b ", "https://other.test/a%20b"), (302, "//other.test", "https://other.test"),
+            (201, "", nil), (201, "http://", nil), (201, "a\u{0}b", nil), (201, nil, nil),
+        ] as [(Int, String?, String?)])
+    func location(status: Int, field: String?, url: String?) async throws {
+        let rig = Rig { $0.redirects = .stop }
+        rig.mock.on(.post, "/v1/users") { _ in .status(status, headers: field.map { ["Location": $0] } ?? [:]) }
+        let response = try await rig.ness.post("v1/users#part").response()
+        #expect(response.location?.absoluteString == url)
+        #expect(response.redirectURL == nil || status == 302)
+    }
+
     @Test("the request of a response is the request as sent")
     func sentRequest() async throws {
         try await withServer(configure: { $0.defaultHeaders = ["X-Default": "1"] }) { server, ness in
