@@ -3,7 +3,8 @@ import Foundation
 extension Ness {
     /// The settings that all requests of a manager share.
     public struct Configuration: Sendable {
-        /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end.
+        /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end. A relative URL inside
+        /// it gets its query. Its fragment has no effect.
         public var baseURL: URL?
         /// Header fields for every request that does not set them itself.
         public var defaultHeaders: HTTPHeaders = [:] { didSet { defaultHeaders.secrets = secrets } }

@@ -10,7 +10,8 @@ import Foundation
 ///
 /// A request keeps the environment with which it started, for all its attempts and redirects.
 public struct ServerEnvironment: Sendable {
-    /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end.
+    /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end. A relative URL inside
+    /// it gets its query. Its fragment has no effect.
     public var baseURL: URL?
     /// Header fields for every request that does not set them itself. If there is a `baseURL`, secret fields are only added to requests
     /// for URLs inside it, even after a delegate's change. A loader that changes the URL later decides about the fields itself.

@@ -126,8 +126,8 @@ final class DownloadSink: BodySink {
     /// Rejects a compressed file, unless the caller accepts it.
     private func check(codingOf response: HTTPResponse, _ whole: HTTPResponse) throws {
         let headers = whole.receivedHeaders
-        let coding = headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
-        if coding == "identity" { return }
+        let coding = ContentCoding.codings(in: headers).joined(separator: ", ")
+        if coding.isEmpty { return }
         if codingRule == .asStored {
             // A loader has sent another request, without the option. Such bytes must not be mixed with compressed ones.
             guard response.headers[HeaderName.contentEncoding] == response.receivedHeaders[HeaderName.contentEncoding] else {

@@ -134,10 +134,16 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     private func check(folder: URL) throws {
         guard folder.isFileURL else { throw FileError("the destination's scheme is \(folder.scheme ?? "none"), not file") }
         var isFolder: ObjCBool = false
-        let exists = FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder)
-        if exists, isFolder.boolValue { return }
+        var existing = folder
+        while !FileManager.default.fileExists(atPath: existing.path, isDirectory: &isFolder), existing.pathComponents.count > 1 {
+            existing.deleteLastPathComponent()
+        }
+        guard isFolder.boolValue else {
+            throw FileError("\(existing.lastPathComponent.debugDescription) in the path of the destination is a file, not a folder")
+        }
+        if existing == folder { return }
         let name = folder.lastPathComponent.debugDescription
-        guard createsFolders, !exists else { throw FileError("there is no folder \(name)") }
+        guard createsFolders else { throw FileError("there is no folder \(name)") }
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         } catch {

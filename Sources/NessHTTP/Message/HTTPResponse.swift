@@ -148,15 +148,31 @@ public struct HTTPResponse: Sendable {
     /// the caller's URL (RFC 9110, section 10.2.2). A fragment is not sent, so `request.url` has none.
     public var url: URL { request.url.adding(request.fragment) }
 
-    /// The content as text, in the character set that `Content-Type` names, or else in UTF-8. Invalid bytes become U+FFFD.
-    public var text: String {
-        if let encoding, encoding != .utf8, let text = String(data: body, encoding: encoding) { return text }
-        return String(decoding: body, as: UTF8.self)
-    }
+    /// The content as text, decoded from `textEncoding`. Each invalid unit becomes a U+FFFD. A byte order mark is left out.
+    public var text: String { textEncoding.decode(body) }
 
-    /// The encoding that `Content-Type` names (RFC 9110, section 8.3.2); `nil` if it names none, or one that is not supported.
-    private var encoding: String.Encoding? {
-        headers.charset.flatMap { charset in HTTPBody.charsets.first { $0.value == charset }?.key }
+    /// Decodes the content from an encoding that you choose.
+    ///
+    /// ```swift
+    /// let page = response.text(as: .shiftJIS)
+    /// ```
+    /// - Parameter encoding: The encoding. Neither a `Content-Type` nor the byte order mark of another encoding overrides it.
+    /// - Returns: The text. Each invalid unit becomes a U+FFFD.
+    public func text(as encoding: TextEncoding) -> String { encoding.decode(body) }
+
+    /// The encoding of `text`. It is the first of these that exists and is known:
+    ///
+    /// 1. the byte order mark at the start of the content
+    /// 2. the `charset` of the `Content-Type` (RFC 9110, section 8.3.2), by any label of the Encoding Standard
+    /// 3. for `text/html`, a `<meta charset>` in the first 1,024 bytes
+    /// 4. UTF-8
+    public var textEncoding: TextEncoding {
+        let headers = box.fields.headers
+        let named = headers.charset.flatMap { TextEncoding(label: $0) }
+        // In little-endian UTF-32, a byte order mark starts like that of UTF-16.
+        if named == .utf32 { return .utf32 }
+        return TextEncoding(byteOrderMarkOf: body) ?? named ?? (headers.mediaType == "text/html" ? HTMLPrescan.encoding(of: body) : nil)
+            ?? .utf8
     }
 }
 

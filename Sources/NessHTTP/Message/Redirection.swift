@@ -50,6 +50,20 @@ public struct Redirection: Sendable {
 }
 
 extension HTTPResponse {
+    /// The `Location` field as an absolute URL, resolved against the request's URL (RFC 9110, section 10.2.2). After a 201 it is the URL of
+    /// what was created, and after a 202 often that of a status. `nil` if the field is missing or invalid.
+    ///
+    /// ```swift
+    /// let created = try await ness.post("users").set(jsonEncodable: user)
+    ///     .response()
+    /// if let location = created.location { print(location) }
+    /// ```
+    ///
+    /// The server chooses the URL, and it may name another host or scheme. For the target of a redirect, see `redirectURL`.
+    public var location: URL? {
+        headers.values(for: HeaderName.location).first.flatMap { Self.resolve($0, against: request.url) }
+    }
+
     /// The URL to which this redirect leads: its `Location`, resolved against the request's URL (RFC 3986, section 5), with the fragment of
     /// `url` unless it has its own. `nil` if the status is not 301, 302, 303, 307 or 308, or if there is no valid `Location`.
     ///
@@ -66,9 +80,7 @@ extension HTTPResponse {
     /// - Parameter scope: The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
     /// - Returns: The request; `nil` if this is not a redirect, or has no valid `Location`.
     package func redirectRequest(keepingCredentialInside scope: URL? = nil) -> HTTPRequest? {
-        guard [301, 302, 303, 307, 308].contains(statusCode), let location = headers.values(for: HeaderName.location).first,
-            let target = Self.resolve(location, against: request.url)
-        else { return nil }
+        guard [301, 302, 303, 307, 308].contains(statusCode), let target = location else { return nil }
         let named = target.encodedFragment.map { URLFragment(text: $0, isOfRedirect: true) }, fragment = named ?? request.fragmentOfURL
         var next = request
         next.url = target.adding(fragment)

@@ -50,5 +50,8 @@ enum FirstByteTimeout: RequestOptionKey { static let defaultValue: Duration? = n
 /// A request option with the longest time until a connection is ready; `nil` for the manager's limit.
 enum ConnectTimeout: RequestOptionKey { static let defaultValue: Duration? = nil }
 
+/// A request option with the deadline of several requests together, to name it in errors. `nil` if the request has its own deadline.
+enum SharedDeadline: RequestOptionKey { static let defaultValue: Duration? = nil }
+
 /// A request option that indicates whether the request neither sends nor stores cookies of the manager's jar.
 enum BypassesCookies: RequestOptionKey { static let defaultValue = false }

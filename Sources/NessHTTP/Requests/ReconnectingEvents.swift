@@ -125,11 +125,11 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
 
         private mutating func connect() async throws {
             var request = sequence.request
-            if let end {
+            if let end, let deadline = sequence.deadline {
                 let left = end - request.pipelineClock.elapsed()
                 // A reader may ask for the next event late. A deadline that is not positive would be taken for a mistake in the request.
-                guard left > .zero else { throw timedOut("the deadline has passed") }
-                request = request.set(deadline: left)
+                guard left > .zero else { throw timedOut("the deadline of \(deadline) has passed") }
+                request = request.set(deadline: left).set(option: SharedDeadline.self, to: deadline)
             }
             // An empty identifier takes back the last one, even if the caller's request has it.
             if let id = parser.lastEventID { request = request.set(header: HeaderName.lastEventID, to: id.isEmpty ? nil : id) }
@@ -164,7 +164,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
                 isOver = true
                 if let failure { throw failure }
                 guard sequence.reconnects, !isInTime else { return }
-                throw timedOut("the deadline passes before the next connection")
+                throw timedOut("the deadline of \(sequence.deadline ?? .zero) passes before the next connection")
             }
             parser.beginAgain()
             do { try await clock.sleep(delay) } catch {

@@ -43,7 +43,7 @@ extension RequestBuilder {
     }
 
     /// Sends the request and waits for the body as a string. The status must be 2xx.
-    /// - Returns: The string, decoded from the character set of the `Content-Type`; empty without a body: see `HTTPResponse.text`.
+    /// - Returns: The string, decoded from `HTTPResponse.textEncoding`; empty without a body.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.dropped`.
     public func text() async throws -> String { try await decoded() }
 

@@ -26,7 +26,7 @@ struct ResponseLines {
 }
 
 /// Splits bytes that arrive in pieces into lines. A line ends with CR, LF or CRLF, even if a piece ends within a CRLF. Bytes after the last
-/// line end form another line.
+/// line end form another line. A byte order mark at the start is left out.
 package struct LineSplitter: Sendable {
     /// The longest line, in bytes. A server that sends no line end must not fill the memory.
     package static let maximumLength = 16 << 20
@@ -37,6 +37,7 @@ package struct LineSplitter: Sendable {
     private var position = 0
     /// True if a LF at the start of the next bytes belongs to the previous CR.
     private var skipsLineFeed = false
+    private var isAtStart = true
     private(set) var isFinished = false
 
     package init() {}
@@ -67,13 +68,18 @@ package struct LineSplitter: Sendable {
         guard position < pending.count else {
             guard isFinished, start < pending.count else { return nil }
             defer { start = pending.count }
-            return String(decoding: pending[start...], as: UTF8.self)
+            return text(upTo: pending.count)
         }
-        let line = String(decoding: pending[start..<position], as: UTF8.self)
+        let line = text(upTo: position)
         skipsLineFeed = pending[position] == 13
         start = position + 1
         position = start
         return line
+    }
+
+    private mutating func text(upTo end: Int) -> String {
+        defer { isAtStart = false }
+        return isAtStart ? TextEncoding.utf8.decode(Data(pending[start..<end])) : String(decoding: pending[start..<end], as: UTF8.self)
     }
 }
 

@@ -67,7 +67,6 @@ package struct EventParser: Sendable {
     /// The data lines so far, each with its line end. The text grows in place, so that many lines cost linear time.
     private var data = ""
     private var pendingID: String?
-    private var isFirstLine = true
     /// The last identifier. `nil` if the server sent none.
     package var lastEventID: String?
     /// The reconnection time. `nil` if the server sent none.
@@ -78,11 +77,7 @@ package struct EventParser: Sendable {
     /// Parses a line, and returns the event that the line completes.
     /// - Throws: `StreamPartTooLong`.
     package mutating func take(_ text: String) throws -> ServerSentEvent? {
-        var line = Substring(text)
-        if isFirstLine {
-            isFirstLine = false
-            if line.unicodeScalars.first == "\u{FEFF}" { line = Substring(line.unicodeScalars.dropFirst()) }
-        }
+        let line = Substring(text)
         if line.isEmpty { return dispatch() }
         let name = line.unicodeScalars.prefix { $0 != ":" }
         // A comment line.
@@ -120,6 +115,6 @@ package struct EventParser: Sendable {
 
     /// Prepares for a new connection: drops an incomplete event, keeps the last identifier and the reconnection time.
     package mutating func beginAgain() {
-        (event, data, pendingID, isFirstLine) = ("", "", nil, true)
+        (event, data, pendingID) = ("", "", nil)
     }
 }

@@ -27,8 +27,8 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     /// makes of it.
     public var chunks: ResponseSequence<Data> { ResponseSequence { self.responseChunks.next } }
 
-    /// The body's lines, ended by CR, LF or both, as UTF-8 text. Invalid bytes become U+FFFD. The sequence can be read once: a second loop
-    /// gets only what the first has left.
+    /// The body's lines, ended by CR, LF or both, as UTF-8 text, even if the `Content-Type` names another character set. Invalid bytes
+    /// become U+FFFD, and a byte order mark is left out. The sequence can be read once: a second loop gets only what the first has left.
     ///
     /// A line that is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
     public var lines: ResponseSequence<String> {

@@ -14,11 +14,15 @@ package enum ContentCoding {
         return codings.contains(where: known.contains) || (failsIfUnknown && !request.headers.contains(HeaderName.acceptEncoding))
     }
 
-    /// Returns the codings in lower case, in the order in which they were applied.
+    /// Returns the codings in lower case, in the order in which they were applied. Values that mean no coding are left out.
     package static func codings(in headers: HTTPHeaders) -> [String] {
         guard headers.contains(HeaderName.contentEncoding) else { return [] }
-        return headers.members(of: HeaderName.contentEncoding).map(\.asciiLowercased).filter { !$0.isEmpty && $0 != "identity" }
+        return headers.members(of: HeaderName.contentEncoding).map(\.asciiLowercased).filter { !meaningless.contains($0) }
+            .filter { TextEncoding(label: $0) == nil }
     }
+
+    /// Values of servers that mean no coding, besides the names of character sets. `aws-chunked` describes how an object was uploaded.
+    private static let meaningless: Set = ["identity", "none", "null", "binary", "7bit", "8bit", "aws-chunked"]
 
     #if canImport(FoundationNetworking)
     private static let known = Set(BodyInflater.codings + ["x-gzip"])

@@ -230,8 +230,16 @@ import Testing
             #expect(into.entries == ["a"])
             _ = try await request.downloadRequestIfChanged(forSavedLocation: rig.folder.appending(path: "w/a"), createsFolders: true).value
             // A file stands where a folder has to be.
-            let blocked = await request.downloadRequest(forSavedLocation: deep.appending(path: "b"), createsFolders: true).nessError()
-            #expect(blocked?.kind == .fileSystem)
+            for path in ["b", "b/c", "b/c/d"] {
+                for creates in [false, true] {
+                    let inFile = deep.appending(path: path)
+                    let blocked = await request.downloadRequest(forSavedLocation: inFile, createsFolders: creates).nessError()
+                    #expect(blocked?.kind == .fileSystem)
+                    #expect(blocked?.context.reason.contains("\"a.bin\" in the path of the destination is a file, not a folder") == true)
+                }
+            }
+            let missing = await request.downloadRequest(forSavedLocation: rig.folder.appending(path: "none/a")).nessError()
+            #expect(missing?.context.reason.contains("there is no folder \"none\"") == true)
         }
     }
 

@@ -157,6 +157,7 @@ import Testing
             for try await _ in rig.ness.httpRequest(withUrl: "x").set(deadline: .seconds(10)).reconnectingEvents() { count += 1 }
         }
         #expect(error?.kind == .timedOut)
+        #expect(error?.context.reason == "the deadline of 10.0 seconds passes before the next connection")
         // One at 0, 3, 6 and 9 seconds.
         #expect(count == 4)
         #expect(rig.mock.requests.allSatisfy { ($0.deadline ?? .zero) <= .seconds(10) && ($0.deadline ?? .zero) > .zero })
@@ -173,6 +174,27 @@ import Testing
         rig.clock.advance(by: .seconds(1))
         let error = await #expect(throws: NessError.self) { try await events.next() }
         #expect(error?.kind == .timedOut && rig.mock.requests.isEmpty)
+        #expect(error?.context.reason == "the deadline of 1.0 seconds has passed")
+    }
+
+    @Test("an error names the deadline that the caller set, even if a later connection meets it")
+    func deadlineOfLaterConnection() async throws {
+        let rig = Rig(advances: false), hasArrived = TestGate(), never = TestGate(), connections = Tally()
+        rig.mock.on(.get, "/x") { _ in
+            if connections.enter() == 0 { return .text("retry: 4000\ndata: a\n\n", headers: Self.type) }
+            hasArrived.open()
+            await never.wait()
+            return .status(204)
+        }
+        let request = rig.ness.get("x").set(deadline: .seconds(20))
+        let reader = Task { for try await _ in request.reconnectingEvents() {} }
+        await rig.clock.waitUntil { $0.sleeps == [.seconds(4)] }
+        rig.clock.advance(by: .seconds(4))
+        await hasArrived.wait()
+        rig.clock.advance(by: .seconds(16))
+        let error = await #expect(throws: NessError.self) { try await reader.value }
+        #expect(error?.context.reason == "the deadline of 20.0 seconds has passed")
+        never.open()
     }
 
     @Test("after a canceled read, the next read ends instead of sending the request again")

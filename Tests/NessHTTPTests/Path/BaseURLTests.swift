@@ -18,8 +18,18 @@ import Testing
         ("/v1/", "./users", "/v1/users"),
         ("/v1/", "a/../b", "/v1/b"),
         ("/v1/", "?x=1", "/v1/?x=1"),
-        ("/v1?key=k", "users", "/v1/users"),
-        ("/v1?key=k#top", "users?x=1#part", "/v1/users?x=1"),
+        ("/v1?key=k", "users", "/v1/users?key=k"),
+        ("/v1/?key=k#top", "users?x=1#part", "/v1/users?key=k&x=1"),
+        ("/v1?a=%26&b", "a/../users?", "/v1/users?a=%26&b"),
+        ("/a/../v1?key=k", "./", "/v1/?key=k"),
+        ("?key=k", "/users", "/users?key=k"),
+        // Outside of the base URL.
+        ("/v1?key=k", "/users", "/users"),
+        ("/v1?key=k", "../users", "/users"),
+        ("/v1/", "documents:analyze", "/v1/documents:analyze"),
+        ("/v1", "documents:analyze/a?b=c:d", "/v1/documents:analyze/a?b=c:d"),
+        ("/v1", "a.b+c-1:80/x", "/v1/a.b+c-1:80/x"),
+        ("/v1", "mailto:a@b.example", "/v1/mailto:a@b.example"),
         ("/v%2F1/", "a%20b", "/v%2F1/a%20b"),
         ("/v1/", "a b/ü", "/v1/a%20b/%C3%BC"),
         ("/v1/", "users?redirect=http://other/", "/v1/users?redirect=http://other/"),
@@ -33,6 +43,43 @@ import Testing
         #expect(server.requests.map(\.target) == [target])
         #expect(result.message.request.url.absoluteString == "\(server.url)\(target)")
         await server.stop()
+    }
+
+    @Test("a URL with a scheme and two slashes, or with the scheme http or https, is never resolved against the base")
+    func schemes() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        for text in ["ftp://other.test/x", "documents://analyze", "https:users", "HTTP:x", "file:///x"] {
+            #expect(await rig.ness.get(text).dataRequest().nessError()?.kind == .invalidRequest, "\(text)")
+        }
+        #expect(rig.mock.requests.isEmpty)
+    }
+
+    @Test("a mock's pattern with a colon in its first segment matches the same text")
+    func pattern() async throws {
+        let rig = Rig()
+        rig.mock.on(.post, "documents:analyze") { _ in .text("found") }
+        #expect(try await rig.ness.post("documents:analyze").text() == "found")
+    }
+
+    @Test("the query of the base URL reaches neither another host nor an absolute URL")
+    func queryElsewhere() async throws {
+        try await withServer(configure: { $0.baseURL = URL(string: "http://base.invalid/?key=s3cret") }) { server, ness in
+            _ = try await ness.get("//127.0.0.1:\(server.port)/x").response()
+            _ = try await ness.get("\(server.url)/y").response()
+            #expect(server.requests.map(\.target) == ["/x", "/y"])
+        }
+    }
+
+    @Test("the query of the base URL is that of the environment in which the request starts, and parameters follow it")
+    func queryOfEnvironment() async throws {
+        let rig = Rig(onUnmatched: .reply(.status(200)))
+        let request = rig.ness.get("users").set(urlParameters: ["page": 2])
+        for version in ["1", "2"] {
+            rig.ness.environment.baseURL = URL(string: "https://mock.test/?api-version=\(version)")
+            _ = try await request.response()
+        }
+        #expect(rig.mock.requests.map { $0.url.query } == ["api-version=1&page=2", "api-version=2&page=2"])
+        #expect(!"\(rig.ness.get("users").set(urlParameters: ["token": "s3cret"]))".contains("s3cret"))
     }
 
     @Test("an absolute URL does not need the base")

@@ -26,7 +26,8 @@ import Testing
     @Test(
         "text is read correctly in each encoding that a body can be sent in",
         arguments: [
-            String.Encoding.utf8, .ascii, .isoLatin1, .isoLatin2, .windowsCP1252, .utf16, .utf16BigEndian, .utf16LittleEndian, .utf32,
+            String.Encoding.utf8, .ascii, .isoLatin1, .isoLatin2, .windowsCP1250, .windowsCP1252, .windowsCP1254, .utf16, .utf16BigEndian,
+            .utf16LittleEndian, .utf32,
         ])
     func encodings(encoding: String.Encoding) async throws {
         let rig = Rig()
@@ -35,7 +36,7 @@ import Testing
         let echo = try await rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: text, encoding: encoding).dataRequest().value
         #expect(echo.message.text == text)
         var message = echo.message
-        // The charset may be quoted, in any case. An unknown or a wrong charset leaves UTF-8.
+        // The charset may be quoted, in any case. An unknown charset leaves UTF-8.
         message.headers["Content-Type"] =
             message.headers["Content-Type"]?.uppercased().replacing("CHARSET=", with: "format=x; Charset=\"") ?? ""
         message.headers["Content-Type"]? += "\""
@@ -44,10 +45,25 @@ import Testing
         message.body = Data([0x61, 0xFF])
         #expect(message.text == "a\u{FFFD}", "undecodable text is not an empty string")
         message.body = Data("ü".utf8)
-        for name in ["x-unknown", "us-ascii", ""] {
+        for name in ["x-unknown", "utf8", ""] {
             message.headers["Content-Type"] = "text/plain; charset=\(name)"
             #expect(message.text == "ü")
         }
+    }
+
+    @Test(
+        "`location` is the absolute URL of the field, for any status",
+        arguments: [
+            (201, "/users/7", "https://mock.test/users/7"), (202, "jobs/1?x#part", "https://mock.test/v1/jobs/1?x#part"),
+            (200, " https://other.test/a b ", "https://other.test/a%20b"), (302, "//other.test", "https://other.test"),
+            (201, "", nil), (201, "http://", nil), (201, "a\u{0}b", nil), (201, nil, nil),
+        ] as [(Int, String?, String?)])
+    func location(status: Int, field: String?, url: String?) async throws {
+        let rig = Rig { $0.redirects = .stop }
+        rig.mock.on(.post, "/v1/users") { _ in .status(status, headers: field.map { ["Location": $0] } ?? [:]) }
+        let response = try await rig.ness.post("v1/users#part").response()
+        #expect(response.location?.absoluteString == url)
+        #expect(response.redirectURL == nil || status == 302)
     }
 
     @Test("the request of a response is the request as sent")

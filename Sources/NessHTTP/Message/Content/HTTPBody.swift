@@ -189,8 +189,9 @@ public struct HTTPBody: Sendable, Equatable {
 
     static let charsets: [String.Encoding: String] = [
         .utf8: "utf-8", .ascii: "us-ascii", .isoLatin1: "iso-8859-1", .isoLatin2: "iso-8859-2", .windowsCP1250: "windows-1250",
-        .windowsCP1251: "windows-1251", .windowsCP1252: "windows-1252", .utf16: "utf-16", .utf16BigEndian: "utf-16be",
-        .utf16LittleEndian: "utf-16le", .utf32: "utf-32", .shiftJIS: "shift_jis", .japaneseEUC: "euc-jp",
+        .windowsCP1251: "windows-1251", .windowsCP1252: "windows-1252", .windowsCP1253: "windows-1253", .windowsCP1254: "windows-1254",
+        .utf16: "utf-16", .utf16BigEndian: "utf-16be", .utf16LittleEndian: "utf-16le", .utf32: "utf-32", .shiftJIS: "shift_jis",
+        .japaneseEUC: "euc-jp", .iso2022JP: "iso-2022-jp",
     ]
 
     private static var jsonHeaders: HTTPHeaders { [HeaderName.contentType: "application/json"] }

@@ -23,6 +23,14 @@ extension URL {
 }
 
 extension URL {
+    /// A Boolean value that indicates whether the URL is absolute. The segment `documents:analyze` of a path looks like one, but a URL that
+    /// can be sent has two slashes after its scheme, or the scheme http or https.
+    var namesScheme: Bool {
+        guard let scheme else { return false }
+        if scheme.equalsIgnoringCase("https") || scheme.equalsIgnoringCase("http") { return true }
+        return absoluteString.utf8.dropFirst(scheme.utf8.count).starts(with: "://".utf8)
+    }
+
     /// This URL without the segments `.` and `..` of its path, encoded or not (RFC 3986, 5.2.4 and 6.2.2.2).
     ///
     /// Transports remove them at the latest on the way out. What signs a request has to see the path that is sent.

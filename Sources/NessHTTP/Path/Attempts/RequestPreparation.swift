@@ -63,7 +63,7 @@ package final class RequestPreparation: Sendable {
         let url = request.url
         do {
             // The builder has resolved most URLs.
-            let isResolved = url.scheme != nil && url.baseURL == nil
+            let isResolved = url.namesScheme && url.baseURL == nil
             let resolved = (isResolved ? url : try resolve(url, against: baseURL)).removingDotSegments
             if resolved != url || !isResolved { request.url = resolved }
         } catch {
@@ -72,21 +72,31 @@ package final class RequestPreparation: Sendable {
     }
 
     /// Resolves a URL by RFC 3986, section 5.2. The base URL counts as a folder, with or without a slash at its end: `users` resolves
-    /// against `https://host/v1` to `https://host/v1/users`.
+    /// against `https://host/v1` to `https://host/v1/users`. A URL inside the base URL gets the query of the base URL before its own, as an
+    /// API's version belongs to all its URLs.
     /// - Throws: `InvalidURL` if the URL is relative and there is no base URL, or if it cannot be resolved.
     package static func resolve(_ url: URL, against baseURL: URL?) throws -> URL {
-        if url.scheme != nil { return url.absoluteURL }
+        if url.namesScheme { return url.absoluteURL }
         guard let baseURL else {
+            if url.scheme != nil { return url.absoluteURL }
             throw InvalidURL(description: "the URL is relative and the manager has no base URL")
         }
         var folder = URLComponents(url: baseURL, resolvingAgainstBaseURL: true)
+        let query = folder?.percentEncodedQuery ?? ""
         folder?.query = nil
         folder?.fragment = nil
         if let path = folder?.percentEncodedPath, !path.hasSuffix("/") { folder?.percentEncodedPath = path + "/" }
-        guard let base = folder?.url, let resolved = URL(string: url.relativeString, relativeTo: base) else {
+        // The first segment may have a colon, as in `documents:analyze`.
+        let reference = url.scheme == nil ? url.relativeString : "./" + url.relativeString
+        guard let base = folder?.url, let resolved = URL(string: reference, relativeTo: base)?.absoluteURL else {
             throw InvalidURL(description: "the URL can't be resolved against the base URL")
         }
-        return resolved.absoluteURL
+        if query.isEmpty || !base.removingDotSegments.contains(resolved.removingDotSegments) { return resolved }
+        var parts = URLComponents(url: resolved, resolvingAgainstBaseURL: true)
+        let own = parts?.percentEncodedQuery ?? ""
+        parts?.percentEncodedQuery = own.isEmpty ? query : "\(query)&\(own)"
+        guard let extended = parts?.url else { throw InvalidURL(description: "the query of the base URL can't be added to the URL") }
+        return extended
     }
 }
 

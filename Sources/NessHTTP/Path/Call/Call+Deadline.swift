@@ -28,7 +28,7 @@ extension Call {
 
 extension Call: TimerTarget {
     func timerDidFire() {
-        let reason = "the deadline of \(request.deadline ?? .zero) has passed"
+        let reason = "the deadline of \(request[SharedDeadline.self] ?? request.deadline ?? .zero) has passed"
         let failure = endError(.timedOut, reason, response: responseSoFar)
         switch state.withLock({ $0.passDeadline() }) {
         case nil: break

@@ -73,8 +73,8 @@ extension URLSessionExchange {
     }
 
     private func report(_ head: HeadChoice.Head) {
-        let coding = head.headers[HeaderName.contentEncoding]?.lowercased() ?? "identity"
-        if !takesCompressed && coding != "identity" && head.statusCode != 304 && head.statusCode != 204 {
+        let coding = ContentCoding.codings(in: head.headers).joined(separator: ", ")
+        if !takesCompressed && !coding.isEmpty && head.statusCode != 304 && head.statusCode != 204 {
             let reason =
                 "the server compressed the body (\(coding)), which was not requested; URLSession on Linux can't tell whether it is complete"
             return end(.failure(TransportError(.malformedResponse, reason)))
