@@ -136,7 +136,9 @@ extension FailedAttempt {
         case .failure(let error):
             let failure = error as? NessError
             // Another attempt cannot change these outcomes, or was ruled out by the caller.
-            if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding].contains(failure?.kind) || error is any FinalError {
+            if [.dropped, .invalidRequest, .duplicate, .fileSystem, .tls, .decoding, .notCached].contains(failure?.kind)
+                || error is any FinalError
+            {
                 return nil
             }
             let mayRepeat = context.options.sink?.isRestartable != false && request.body?.isSpent != true
