@@ -221,6 +221,12 @@ public final class Ness: Sendable {
         }
     }
 
+    /// Makes a deadline that several requests can share: see `RequestBuilder.set(deadline:)`.
+    ///
+    /// The deadline is a time on the manager's clock, so a test with a `ManualClock` decides when it passes.
+    /// - Parameter time: The time from now until the deadline. If it is not positive, the deadline has passed.
+    public func deadline(after time: Duration) -> RequestDeadline { RequestDeadline(after: time, on: pipelineClock) }
+
     // MARK: sending
 
     func start(_ call: Call, for owner: any CallOwner) {

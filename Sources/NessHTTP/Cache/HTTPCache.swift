@@ -24,7 +24,7 @@ import NessPromise
 /// from the cache, and whether it was stale. At most eight variants of a URL are stored for each credential.
 ///
 /// **Request directives.** `Cache-Control` of a request may contain `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`,
-/// `stale-if-error` and `only-if-cached` (504 if no response is stored). A request with a method other than GET, HEAD, QUERY, OPTIONS and
+/// `stale-if-error` and `only-if-cached` (`NessError.notCached` if none is stored). A request with a method other than GET, HEAD, QUERY, OPTIONS and
 /// TRACE removes the stored responses for its URL, unless the server rejects the request.
 ///
 /// **Users.** Each user has separate responses, so no user sees another user's. Requests belong to one user if the `Authentication` gives

@@ -47,6 +47,8 @@ public struct RequestBuilder: Sendable {
     var collectsBody = false
     var timeout: Duration?
     var deadline: Duration?
+    /// The time by which the request has to end, in place of `deadline`; `nil` for none.
+    var deadlineEnd: RequestDeadline?
     var redirects: RedirectPolicy?
     var allowsInsecureRedirects: Bool?
     /// The names that the caller added and removed.
@@ -126,7 +128,7 @@ public struct RequestBuilder: Sendable {
             headers.secrets = secrets
             return HTTPRequest(
                 method, url: url, headers: headers, body: try finishedBody(), timeout: timeout ?? defaults.timeout,
-                deadline: deadline ?? defaults.deadline, redirects: redirects ?? defaults.redirects,
+                deadline: timeToDeadline, redirects: redirects ?? defaults.redirects,
                 allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
                 secrets: secrets, options: options, jsonDecoder: jsonDecoder ?? defaults.jsonDecoder)
         } catch {
@@ -185,10 +187,28 @@ public struct RequestBuilder: Sendable {
         with { builder in
             if let timeout { builder.timeout = timeout }
             if let firstByteTimeout { builder.options[FirstByteTimeout.self] = firstByteTimeout }
-            if let deadline { builder.deadline = deadline }
+            if let deadline { (builder.deadline, builder.deadlineEnd) = (deadline, nil) }
             if let connectTimeout { builder.options[ConnectTimeout.self] = connectTimeout }
         }
     }
+
+    /// Sets the time by which the request has to end, which several requests may share:
+    ///
+    /// ```swift
+    /// let deadline = ness.deadline(after: .seconds(10))
+    /// let user = try await ness.get("users/1").set(deadline: deadline)
+    ///     .decoded(as: User.self)
+    /// let cats = try await ness.get("users/1/cats").set(deadline: deadline)
+    ///     .decoded(as: [Cat].self)
+    /// ```
+    ///
+    /// When the request is started, the time that is left becomes its deadline. If none is left, the request fails with
+    /// `NessError.timedOut`, and nothing is sent.
+    /// - Parameter deadline: The time, in place of a deadline as a duration.
+    public func set(deadline: RequestDeadline) -> RequestBuilder { with { $0.deadlineEnd = deadline } }
+
+    /// The longest time for the whole request, if it started now; `nil` for no limit.
+    var timeToDeadline: Duration? { deadlineEnd?.remaining ?? deadline ?? sender.defaults.deadline }
 
     // MARK: redirects and secrets
 

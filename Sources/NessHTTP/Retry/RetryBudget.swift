@@ -19,6 +19,9 @@ public struct RetryBudget: Sendable, Hashable {
         self.minimum = minimum
         self.window = window
     }
+
+    /// No limit: each retry that a policy decides on is made. Retries of many requests may then multiply the load during an outage.
+    public static let unlimited = RetryBudget(ratio: 0, minimum: .max)
 }
 
 /// Counts requests and retries in a sliding window of ten slices. Its memory does not grow with the traffic.

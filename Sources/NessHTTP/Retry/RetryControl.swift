@@ -26,8 +26,8 @@ import Foundation
 ///
 /// Ness does not call it:
 ///
-/// - after a drop, an invalid request, a failed TLS handshake, a decoding error, a failed file operation, or an exclusion by a duplicate
-///   handler
+/// - after a drop, an invalid request, a failed TLS handshake, a decoding error, a failed file operation, an exclusion by a duplicate
+///   handler, or an `only-if-cached` request without a stored response
 /// - for a 401 that the request's `Authentication` handles, even if the authentication gave up or failed
 /// - for a stream whose reader has received bytes
 /// - for a response that a typed result rejects for its `Content-Type`

@@ -138,6 +138,12 @@ struct RetryEndTests {
         }
     }
 
+    @Test("an unlimited retry budget allows any number of retries")
+    func unlimited() {
+        let ledger = RetryLedger(.unlimited, PipelineClock(ManualClock()))
+        #expect((0..<10_000).count { _ in ledger.takeRetry() } == 10_000)
+    }
+
     @Test("the error and the observers name the retry budget if it kept a request from being retried")
     func namedBudget() async throws {
         let log = Log<String>()

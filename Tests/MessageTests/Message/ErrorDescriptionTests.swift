@@ -12,6 +12,7 @@ import Testing
         (.malformedResponse, "malformed response"), (.validation, "validation failed"), (.decoding, "decoding failed"),
         (.redirect, "redirect not followed"), (.responseTooLarge, "response too large"), (.duplicate, "duplicate"),
         (.circuitOpen, "circuit open"), (.addressRejected, "address rejected"), (.fileSystem, "file system error"),
+        (.notCached, "not cached"),
     ]
 
     private func request() throws -> HTTPRequest { HTTPRequest(.put, url: try url("http://host.test/path?page=1")) }

@@ -20,7 +20,7 @@ import Testing
         #expect(
             transient == [.offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen])
         let unseen = NessError.Kind.allCases.filter { !NessError($0, NessError.Context(request: nil, reason: "")).mayHaveReachedServer }
-        #expect(unseen == [.invalidRequest, .offline, .cannotConnect, .addressRejected, .tls, .circuitOpen])
+        #expect(unseen == [.invalidRequest, .offline, .cannotConnect, .addressRejected, .tls, .circuitOpen, .notCached])
     }
 
     @Test(

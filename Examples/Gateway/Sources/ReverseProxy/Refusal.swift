@@ -22,7 +22,7 @@ struct Refusal: Error {
             // The client's body stalled or was too slow, and not the upstream.
             case .timedOut where error.underlying is StalledBody: 408
             case _ where error.underlying is SlowBody: 408
-            case .timedOut: 504
+            case .timedOut, .notCached: 504
             case .circuitOpen, .dropped: 503
             case .offline, .cannotConnect, .addressRejected, .tls, .connectionLost, .truncated, .malformedResponse, .responseTooLarge: 502
             // The target, a field or the body is invalid, or the client's connection broke inside the body.

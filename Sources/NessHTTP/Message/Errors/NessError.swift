@@ -41,6 +41,9 @@ public enum NessError: Error, Sendable {
     case responseTooLarge(Context)
     /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the destination.
     case fileSystem(Context)
+    /// The request has the field `Cache-Control: only-if-cached`, and no stored response satisfies it (RFC 9111, 5.2.1.7). The request was
+    /// not sent.
+    case notCached(Context)
 
     /// The circumstances of an error.
     public struct Context: Sendable, CustomReflectable {
@@ -143,6 +146,8 @@ public enum NessError: Error, Sendable {
         case responseTooLarge
         /// A file or folder could not be read or written.
         case fileSystem
+        /// No stored response satisfies a request that forbids the network.
+        case notCached
     }
 
     /// The kind of this error.
@@ -171,6 +176,7 @@ public enum NessError: Error, Sendable {
         case .circuitOpen(let context): (.circuitOpen, context)
         case .responseTooLarge(let context): (.responseTooLarge, context)
         case .fileSystem(let context): (.fileSystem, context)
+        case .notCached(let context): (.notCached, context)
         }
     }
 
@@ -197,6 +203,7 @@ public enum NessError: Error, Sendable {
         case .circuitOpen: self = .circuitOpen(context)
         case .responseTooLarge: self = .responseTooLarge(context)
         case .fileSystem: self = .fileSystem(context)
+        case .notCached: self = .notCached(context)
         }
     }
 
@@ -206,7 +213,7 @@ public enum NessError: Error, Sendable {
         switch kind {
         case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: !context.isFinal
         case .invalidRequest, .addressRejected, .dropped, .tls, .validation, .decoding, .redirect, .duplicate, .responseTooLarge,
-            .fileSystem:
+            .fileSystem, .notCached:
             false
         }
     }
@@ -219,7 +226,7 @@ public enum NessError: Error, Sendable {
     public var mayHaveReachedServer: Bool {
         if context.followsAction { return true }
         return switch kind {
-        case .offline, .cannotConnect, .addressRejected, .circuitOpen: false
+        case .offline, .cannotConnect, .addressRejected, .circuitOpen, .notCached: false
         case .invalidRequest, .tls: context.isPartlySent
         case .connectionLost: !context.isUnsent
         case .timedOut, .dropped, .truncated, .malformedResponse, .validation, .decoding, .redirect, .duplicate, .responseTooLarge,
@@ -264,6 +271,7 @@ public enum NessError: Error, Sendable {
         case .circuitOpen: "circuit open"
         case .responseTooLarge: "response too large"
         case .fileSystem: "file system error"
+        case .notCached: "not cached"
         }
     }
 }

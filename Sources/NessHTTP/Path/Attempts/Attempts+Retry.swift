@@ -154,7 +154,9 @@ extension FailedAttempt {
         case .failure(let error):
             let failure = error as? NessError
             // Another attempt cannot change these outcomes, or was ruled out by the caller.
-            let final: [NessError.Kind?] = [.dropped, .invalidRequest, .addressRejected, .duplicate, .fileSystem, .tls, .decoding]
+            let final: [NessError.Kind?] = [
+                .dropped, .invalidRequest, .addressRejected, .duplicate, .fileSystem, .tls, .decoding, .notCached,
+            ]
             if final.contains(failure?.kind) || error is any FinalError { return nil }
             let mayRepeat = context.options.sink?.isRestartable != false && request.body?.isSpent != true
             if !mayRepeat || call.facts.isFinal || failure?.context.isFinal == true { return nil }

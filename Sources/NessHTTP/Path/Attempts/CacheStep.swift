@@ -59,6 +59,8 @@ final class CacheStep: Sendable {
     /// The result of a look into memory.
     private enum Found {
         case answer(HTTPResponse)
+        /// No stored response satisfies a request that forbids the network.
+        case nothingStored
         /// No response may be taken from the cache, or stored.
         case uncached
         case question(Question)
@@ -77,6 +79,7 @@ final class CacheStep: Sendable {
         if !request.method.isSafe { return try await next(request) }
         switch find(request, next) {
         case .answer(let response): return response
+        case .nothingStored: throw nothingStored(context)
         case .uncached: return try await next(request)
         case .question(let question): return try await ask(question)
         }
@@ -87,7 +90,7 @@ final class CacheStep: Sendable {
     private func find(_ request: HTTPRequest, _ next: Next) -> Found {
         let wanted = CacheControl(ofRequest: request.headers)
         guard request.isCacheable(in: next.context), !wanted.has("no-store") else {
-            return wanted.has("only-if-cached") ? .answer(nothingStored(request)) : .uncached
+            return wanted.has("only-if-cached") ? .nothingStored : .uncached
         }
         let key = next.key(request)
         let question = Question(request, key, wanted, cache.find(key, request).usable(in: next.context.attempt), next)
@@ -103,7 +106,7 @@ final class CacheStep: Sendable {
             question = await findInStorage(question, fetch)
             if let answer = answer(question) { return answer }
         }
-        if question.wanted.has("only-if-cached") { return nothingStored(question.request) }
+        if question.wanted.has("only-if-cached") { throw nothingStored(question.next.context) }
         do {
             // The deadline is the call's, not that of a request that a loader made, or of a flight that others may have joined.
             let next = question.next
@@ -167,11 +170,10 @@ final class CacheStep: Sendable {
         await cache.removeAll(clock)
     }
 
-    /// The result if no response is stored and the request forbids the network (RFC 9111, 5.2.1.7).
-    private func nothingStored(_ request: HTTPRequest) -> HTTPResponse {
-        var response = HTTPResponse(statusCode: 504, request: request)
-        response.source = .cache
-        return response
+    /// The error if no response is stored and the request forbids the network. RFC 9111, 5.2.1.7, asks a cache for a 504, which a caller
+    /// could not tell from that of a gateway.
+    private func nothingStored(_ context: CallContext) -> NessError {
+        context.error(.notCached, "no stored response satisfies the request, which forbids the network (only-if-cached)")
     }
 
     // MARK: asking

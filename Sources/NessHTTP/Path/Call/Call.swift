@@ -116,7 +116,10 @@ final class Call: Sendable {
         if let reason = running.refusal(of: options.epoch) { throw error(.dropped, reason) }
         observation?.begin(request)
         guard let deadline = request.deadline else { return }
-        guard deadline > .zero else { throw error(.invalidRequest, "the deadline is not positive") }
+        guard deadline > .zero else {
+            if options.hasSharedDeadline { throw error(.timedOut, "the deadline has passed") }
+            throw error(.invalidRequest, "the deadline is not positive")
+        }
         startDeadline(after: deadline)
     }
 
