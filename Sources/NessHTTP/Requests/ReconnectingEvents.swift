@@ -32,7 +32,6 @@ extension RequestBuilder {
         let request = set(.appendAndKeepPreviousValue, headers: headers).validate(using: EventStreamValidator(allowsNoContent: true))
         return ReconnectingEvents(
             request: request.set(timeout: timeout ?? self.timeout ?? .seconds(1_000_000_000)),
-            deadline: timeToDeadline,
             reconnects: reconnects ?? isIdempotent ?? method.isIdempotent, endsAt: endsAt)
     }
 }
@@ -40,7 +39,6 @@ extension RequestBuilder {
 /// The server-sent events of a request, over as many connections as necessary.
 struct ReconnectingEvents: AsyncSequence, Sendable {
     var request: RequestBuilder
-    let deadline: Duration?
     let reconnects: Bool
     let endsAt: @Sendable (ServerSentEvent) -> Bool
     /// True if the end of the response without the event that ends the sequence is an error.
@@ -69,7 +67,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             self.sequence = sequence
             // All connections are one request, which keeps the environment with which it started.
             self.sequence.request.environment = sequence.request.environment ?? sequence.request.sender.environment
-            end = sequence.deadline.map { sequence.request.pipelineClock.elapsed() + $0.clampedForSleep }
+            end = sequence.request.timeToDeadline.map { sequence.request.pipelineClock.elapsed() + $0.clampedForSleep }
         }
 
         /// Returns the next event. `nil` after the end of the sequence.

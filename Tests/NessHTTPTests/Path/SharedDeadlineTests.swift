@@ -29,6 +29,16 @@ import Testing
         #expect(late?.kind == .timedOut && late?.context.attempts == 0 && rig.mock.requests.count == 3)
     }
 
+    @Test("events that are read late get only the time that is left until a shared deadline")
+    func events() async throws {
+        let rig = Rig(advances: false)
+        let deadline = rig.ness.deadline(after: .seconds(10))
+        let events = rig.ness.get("events").set(deadline: deadline).reconnectingEvents()
+        rig.clock.advance(by: .seconds(10))
+        let error = await #expect(throws: NessError.self) { for try await _ in events {} }
+        #expect(error?.kind == .timedOut && rig.mock.requests.isEmpty)
+    }
+
     @Test("of a deadline as a time and one as a duration, the last that was set applies; both override the manager's")
     func precedence() throws {
         let rig = Rig(advances: false) { $0.deadline = .seconds(1) }

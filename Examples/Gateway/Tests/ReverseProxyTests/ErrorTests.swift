@@ -9,7 +9,8 @@ import Testing
     @Test("each kind of error has its status")
     func table() {
         let statuses: [NessError.Kind: Int] = [
-            .invalidRequest: 400, .offline: 502, .cannotConnect: 502, .addressRejected: 502, .timedOut: 504, .dropped: 503, .tls: 502, .connectionLost: 502,
+            .invalidRequest: 400, .offline: 502, .cannotConnect: 502, .addressRejected: 502, .timedOut: 504, .dropped: 503, .tls: 502,
+            .connectionLost: 502,
             .truncated: 502, .malformedResponse: 502, .validation: 500, .decoding: 500, .redirect: 500, .duplicate: 500, .circuitOpen: 503,
             .responseTooLarge: 502, .fileSystem: 500, .notCached: 504,
         ]

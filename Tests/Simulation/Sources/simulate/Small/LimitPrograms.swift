@@ -93,6 +93,22 @@ enum LimitPrograms {
             }
             await stage.expectIdle(ness, "https://a.test/probe")
         },
+        SmallProgram("group-and-drop", "a group keeps its slots and its rate over all hosts, even over a pause, and no slot is lost") {
+            stage in
+            let ness = counting(stage, { stage.expect($0 <= 1, "\($0) requests at once") }) {
+                $0.maximumConnectionsPerHost = 2
+                $0.limitGroup = { _ in LimitGroup("a", rate: 100, maximumConcurrentRequests: 1) }
+            }
+            try await stage.crowd(ness, five + five.map { $0.replacingOccurrences(of: "a.", with: "b.") }) {
+                ness.maximumConnectionsPerHost = 0
+                try await stage.moment()
+                ness.maximumConnectionsPerHost = 2
+            }
+            for (first, second) in zip(stage.times, stage.times.dropFirst()) {
+                stage.expect(second - first >= .microseconds(9_999), "two exchanges within \(second - first)")
+            }
+            await stage.expectIdle(ness, "https://a.test/probe")
+        },
         SmallProgram("probe-and-drop", "after a probe that was dropped, the next request is the probe") { stage in
             let ness = stage.manager(serve: { connection in
                 try await connection.wait(.milliseconds(10))
