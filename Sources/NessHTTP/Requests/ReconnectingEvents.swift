@@ -52,6 +52,8 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
         private var sequence: ReconnectingEvents
         /// The time on the manager's clock when the deadline of all connections passes.
         private let end: Duration?
+        /// The deadline as it was set, for errors.
+        private let deadline: Duration?
         private var parser = EventParser()
         private var events: ServerSentEvents?
         private var isOver = false
@@ -67,7 +69,9 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             self.sequence = sequence
             // All connections are one request, which keeps the environment with which it started.
             self.sequence.request.environment = sequence.request.environment ?? sequence.request.sender.environment
-            end = sequence.request.timeToDeadline.map { sequence.request.pipelineClock.elapsed() + $0.clampedForSleep }
+            let left = sequence.request.timeToDeadline
+            end = left.map { sequence.request.pipelineClock.elapsed() + $0.clampedForSleep }
+            deadline = sequence.request.options[SharedDeadline.self] ?? left
         }
 
         /// Returns the next event. `nil` after the end of the sequence.
@@ -123,7 +127,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
 
         private mutating func connect() async throws {
             var request = sequence.request
-            if let end, let deadline = sequence.deadline {
+            if let end, let deadline {
                 let left = end - request.pipelineClock.elapsed()
                 // A reader may ask for the next event late. A deadline that is not positive would be taken for a mistake in the request.
                 guard left > .zero else { throw timedOut("the deadline of \(deadline) has passed") }
@@ -162,7 +166,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
                 isOver = true
                 if let failure { throw failure }
                 guard sequence.reconnects, !isInTime else { return }
-                throw timedOut("the deadline of \(sequence.deadline ?? .zero) passes before the next connection")
+                throw timedOut("the deadline of \(deadline ?? .zero) passes before the next connection")
             }
             parser.beginAgain()
             do { try await clock.sleep(delay) } catch {

@@ -187,7 +187,10 @@ public struct RequestBuilder: Sendable {
         with { builder in
             if let timeout { builder.timeout = timeout }
             if let firstByteTimeout { builder.options[FirstByteTimeout.self] = firstByteTimeout }
-            if let deadline { (builder.deadline, builder.deadlineEnd) = (deadline, nil) }
+            if let deadline {
+                (builder.deadline, builder.deadlineEnd) = (deadline, nil)
+                builder.options[SharedDeadline.self] = nil
+            }
             if let connectTimeout { builder.options[ConnectTimeout.self] = connectTimeout }
         }
     }
@@ -205,7 +208,12 @@ public struct RequestBuilder: Sendable {
     /// When the request is started, the time that is left becomes its deadline. If none is left, the request fails with
     /// `NessError.timedOut`, and nothing is sent.
     /// - Parameter deadline: The time, in place of a deadline as a duration.
-    public func set(deadline: RequestDeadline) -> RequestBuilder { with { $0.deadlineEnd = deadline } }
+    public func set(deadline: RequestDeadline) -> RequestBuilder {
+        with { builder in
+            builder.deadlineEnd = deadline
+            builder.options[SharedDeadline.self] = deadline.duration
+        }
+    }
 
     /// The longest time for the whole request, if it started now; `nil` for no limit.
     var timeToDeadline: Duration? { deadlineEnd?.remaining ?? deadline ?? sender.defaults.deadline }

@@ -1,5 +1,7 @@
 /// A time on a manager's clock by which requests have to end: see `Ness.deadline(after:)`.
 public struct RequestDeadline: Sendable {
+    /// The time from the making of the deadline until it passes, for errors.
+    let duration: Duration
     private let end: Duration
     private let clock: PipelineClock
 
@@ -8,6 +10,7 @@ public struct RequestDeadline: Sendable {
     ///   - time: The time from now until the deadline.
     ///   - clock: The manager's clock.
     init(after time: Duration, on clock: PipelineClock) {
+        duration = time
         end = clock.elapsed() + time.clampedForSleep
         self.clock = clock
     }
