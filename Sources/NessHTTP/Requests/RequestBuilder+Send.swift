@@ -55,7 +55,6 @@ extension RequestBuilder {
         options.epoch = sender.running.epoch
         options.listeners = listeners
         options.parseError = errorReader
-        options.hasSharedDeadline = deadlineEnd != nil
         change(&options)
         let request = Result { try build(in: environment) }
         if hasRootedPath, let url = try? request.get().url { options.leavesBaseURL = environment.baseURL?.contains(url) == false }

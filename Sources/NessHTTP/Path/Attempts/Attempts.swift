@@ -7,8 +7,19 @@ extension Pipeline {
         try call.begin(in: running)
         let context = CallContext(call)
         let loaders = loaders(at: .call, context)
-        if loaders.isEmpty { return try await attempts(call.request, context) }
-        return try await loaders.load(call.request, in: context) { [self] request, context in try await attempts(request, context) }
+        if loaders.isEmpty { return try await attempts(call.request, context, since: beginAttempts()) }
+        return try await loaders.load(call.request, in: context) { [self] request, context in
+            try await attempts(request, context, since: beginAttempts())
+        }
+    }
+
+    /// Counts a request for the retry budget.
+    /// - Returns: The start of its first attempt.
+    @inline(never)
+    private func beginAttempts() -> Duration {
+        let start = clock.elapsed()
+        ledger.countRequest(at: start)
+        return start
     }
 
     /// Makes attempts until one succeeds or the retry policy decides to stop. The caller's validators judge each attempt, and each starts
@@ -16,14 +27,10 @@ extension Pipeline {
     /// - Parameters:
     ///   - request: The request.
     ///   - context: The context.
-    ///   - earlierStart: The start of the first attempt; `nil` for now.
+    ///   - start: The start of the first attempt.
     /// - Throws: The error of the last attempt. `Call.Postponed`, if another task has to make the rest.
     @inline(never)
-    func attempts(
-        _ request: HTTPRequest, _ context: CallContext, since earlierStart: Duration? = nil
-    ) async throws -> HTTPResponse {
-        let start = earlierStart ?? clock.elapsed()
-        if earlierStart == nil { ledger.countRequest(at: start) }
+    func attempts(_ request: HTTPRequest, _ context: CallContext, since start: Duration) async throws -> HTTPResponse {
         var context = context
         while true {
             let outcome: Result<HTTPResponse, any Error>

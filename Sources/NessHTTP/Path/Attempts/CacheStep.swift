@@ -30,16 +30,15 @@ final class CacheStep: Sendable {
         let context: CallContext
         /// The redirects that led to the request, in a flight; `nil` for a request that no redirect made.
         let redirects: RedirectedFlight?
-        let userCookies: HTTPCache.UserCookies
 
         func callAsFunction(_ request: HTTPRequest) async throws -> HTTPResponse {
-            if let redirects { return try await pipeline.send(request, redirects) }
+            if let redirects { return try await pipeline.send(request, redirects.flight, nil, bytesBefore: redirects.byteCount) }
             return try await pipeline.share(request, context)
         }
+    }
 
-        func key(_ request: HTTPRequest, of user: String? = nil) -> CacheKey {
-            CacheKey(request, of: user, over: pipeline.wire.route(of: request), by: userCookies, besides: context.cookies)
-        }
+    private func key(_ request: HTTPRequest, of user: String? = nil, _ next: Next) -> CacheKey {
+        CacheKey(request, of: user, over: next.pipeline.wire.route(of: request), by: cache.userCookies, besides: next.context.cookies)
     }
 
     /// A request that may have to reach the server, and what is stored for it. An object, because a waiting function would have room for
@@ -75,7 +74,7 @@ final class CacheStep: Sendable {
     func load(
         _ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline, after redirects: RedirectedFlight? = nil
     ) async throws -> HTTPResponse {
-        let next = Next(pipeline: pipeline, context: context, redirects: redirects, userCookies: cache.userCookies)
+        let next = Next(pipeline: pipeline, context: context, redirects: redirects)
         if !request.method.isSafe { return try await next(request) }
         switch find(request, next) {
         case .answer(let response): return response
@@ -92,7 +91,7 @@ final class CacheStep: Sendable {
         guard request.isCacheable(in: next.context), !wanted.has("no-store") else {
             return wanted.has("only-if-cached") ? .nothingStored : .uncached
         }
-        let key = next.key(request)
+        let key = key(request, next)
         let question = Question(request, key, wanted, cache.find(key, request).usable(in: next.context.attempt), next)
         return answer(question).map { .answer($0) } ?? .question(question)
     }
@@ -141,7 +140,7 @@ final class CacheStep: Sendable {
     func answer(toUser user: String, _ request: HTTPRequest, in context: CallContext, _ pipeline: Pipeline) async -> HTTPResponse? {
         let wanted = CacheControl(ofRequest: request.headers)
         guard request.isCacheable(in: context), !wanted.has("no-store") else { return nil }
-        let key = Next(pipeline: pipeline, context: context, redirects: nil, userCookies: cache.userCookies).key(request, of: user)
+        let key = key(request, of: user, Next(pipeline: pipeline, context: context, redirects: nil))
         var stored = cache.find(key, request).usable(in: context.attempt).response
         if stored == nil, cache.hasStorage {
             let fetch = cache.beginFetch(key)
@@ -209,7 +208,7 @@ final class CacheStep: Sendable {
 
     /// True unless the response is that of a redirect's target, which was stored below, or a loader changed method, URL or credential.
     private func isAnswer(_ response: HTTPResponse, to key: CacheKey, _ next: Next) -> Bool {
-        response.history.isEmpty && response.request.method == .get && next.key(response.request) == key
+        response.history.isEmpty && response.request.method == .get && self.key(response.request, next) == key
     }
 
     /// False if the response was fetched for a request with other header fields, which a `duplicateIdentifier` allows.
@@ -248,7 +247,7 @@ final class CacheStep: Sendable {
         let request = question.request.withoutConditions
         // The background fetch has its own call: the caller's call has already completed and must see no more events.
         let context = next.context.inSeparateCall(request, clock: clock)
-        let rest = Next(pipeline: next.pipeline, context: context, redirects: nil, userCookies: next.userCookies)
+        let rest = Next(pipeline: next.pipeline, context: context, redirects: nil)
         context.call.start(for: nil, in: next.pipeline.running) { [self] call in
             defer { revalidations.withLock { _ = $0.remove(name) } }
             try call.begin(in: rest.pipeline.running)

@@ -117,7 +117,7 @@ final class Call: Sendable {
         observation?.begin(request)
         guard let deadline = request.deadline else { return }
         guard deadline > .zero else {
-            if options.hasSharedDeadline { throw error(.timedOut, "the deadline of \(request[SharedDeadline.self] ?? deadline) has passed") }
+            if let shared = request[SharedDeadline.self] { throw error(.timedOut, "the deadline of \(shared) has passed") }
             throw error(.invalidRequest, "the deadline is not positive")
         }
         startDeadline(after: deadline)

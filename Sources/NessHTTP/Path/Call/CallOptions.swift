@@ -31,8 +31,6 @@ struct CallOptions: Sendable {
     var listeners: RequestListeners?
     /// Decodes the API's own errors; `nil` for no such errors.
     var parseError: ErrorReader?
-    /// True if the request's deadline is what was left until a `RequestDeadline`, perhaps nothing.
-    var hasSharedDeadline = false
     /// True if the call runs in the task of the caller who awaits it: see `AwaitedResult`.
     var isAwaited = false
 }

@@ -13,12 +13,11 @@ extension Pipeline {
             sink?.willTakeBody(after: redirects.history)
             let response: HTTPResponse
             do {
-                let sent = withCookies(request, flight), redirected = RedirectedFlight(flight, sink, redirects.byteCount)
                 // Not behind a write, which outdates what is stored.
-                if let cache, !redirects.history.isEmpty, flight.request.method.isSafe {
-                    response = try await cache.load(sent, in: flight.context, self, after: redirected)
+                if let cache, sink == nil, !redirects.history.isEmpty, flight.request.method.isSafe {
+                    response = try await load(request, RedirectedFlight(flight, byteCount: redirects.byteCount), from: cache)
                 } else {
-                    response = try await send(sent, redirected)
+                    response = try await send(withCookies(request, flight), flight, sink, bytesBefore: redirects.byteCount)
                 }
             } catch {
                 throw redirects.explain(error)
@@ -32,12 +31,19 @@ extension Pipeline {
         }
     }
 
+    /// Completes the request that a redirect asks for with a stored response, or sends it.
+    @inline(never)
+    private func load(_ request: HTTPRequest, _ redirected: RedirectedFlight, from cache: CacheStep) async throws -> HTTPResponse {
+        let flight = redirected.flight
+        return try await cache.load(withCookies(request, flight), in: flight.context, self, after: redirected)
+    }
+
     /// Sends a request of a flight, and stores the cookies that the response sets.
     @inline(__always)
-    func send(_ request: HTTPRequest, _ redirected: RedirectedFlight) async throws -> HTTPResponse {
-        let response = try await exchange(request, redirected.flight, redirected.sink, bytesBefore: redirected.byteCount)
+    func send(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int) async throws -> HTTPResponse {
+        let response = try await exchange(request, flight, sink, bytesBefore: bytesBefore)
         // An exchange with a sink stores them at the head: the end of the body may be hours away, or never come.
-        if let jar, redirected.sink == nil, !request[BypassesCookies.self] { jar.store(from: response.headers, url: response.url) }
+        if let jar, sink == nil, !request[BypassesCookies.self] { jar.store(from: response.headers, url: response.url) }
         return response
     }
 
@@ -50,15 +56,11 @@ extension Pipeline {
     }
 }
 
-/// A flight after some of its redirects.
-struct RedirectedFlight: Sendable {
+/// A flight after some of its redirects, which collects its body in memory.
+final class RedirectedFlight: Sendable {
     let flight: Flight
-    /// Takes the body of the final response; `nil` to collect it in memory.
-    let sink: (any BodySink)?
     /// The number of bytes in the redirects' bodies.
     let byteCount: Int
 
-    init(_ flight: Flight, _ sink: (any BodySink)?, _ byteCount: Int) {
-        (self.flight, self.sink, self.byteCount) = (flight, sink, byteCount)
-    }
+    init(_ flight: Flight, byteCount: Int) { (self.flight, self.byteCount) = (flight, byteCount) }
 }
