@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Promises whose errors are changed, even those of drops.
-@Suite(.timeLimit(.minutes(5))) struct MapErrorTests {
+@Suite(.timeLimit(.minutes(15))) struct MapErrorTests {
     /// The error of another one, as an SDK would hide it.
     private struct Hidden: Error, Equatable {
         let text: String

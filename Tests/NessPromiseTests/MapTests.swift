@@ -2,7 +2,7 @@ import NessPromise
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct MapTests {
+@Suite(.timeLimit(.minutes(15))) struct MapTests {
     @Test("compactMap maps a value; nil fails, and an error skips the closure")
     func compactMap() async throws {
         #expect(try await Promise.resolved("7").compactMap { Int($0) }.value == 7)

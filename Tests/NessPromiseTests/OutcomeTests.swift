@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests the methods that settle with, wait for, and watch a whole outcome.
-@Suite(.timeLimit(.minutes(5))) struct OutcomeTests {
+@Suite(.timeLimit(.minutes(15))) struct OutcomeTests {
     @Test("settled gives the value or the error, of a promise that is settled and of one that is pending")
     func settled() async throws {
         #expect(try await Promise.resolved(1).settled.get() == 1)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Tests handlers with asynchronous closures.
-@Suite(.timeLimit(.minutes(5))) struct TaskTests {
+@Suite(.timeLimit(.minutes(15))) struct TaskTests {
     @TaskLocal static var local = 0
 
     @Test("an asynchronous closure maps a value, and the error that it throws is passed on")

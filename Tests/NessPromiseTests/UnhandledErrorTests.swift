@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Every test has errors of its own, because other tests leave errors unhandled at the same time.
-@Suite(.timeLimit(.minutes(5))) struct UnhandledErrorTests {
+@Suite(.timeLimit(.minutes(15))) struct UnhandledErrorTests {
     /// The reports of all tests of this suite.
     private static let reports: Log<UnhandledError> = {
         let reports = Log<UnhandledError>()

@@ -45,7 +45,7 @@ import Testing
 }
 
 /// The queue with a clock that shows how many tasks sleep on it.
-@Suite(.timeLimit(.minutes(5))) struct TimerQueueTests {
+@Suite(.timeLimit(.minutes(15))) struct TimerQueueTests {
     /// A clock that a test moves. It may keep canceled sleeps until their time has passed, as the runtime does.
     private final class SleepClock: Sendable {
         private struct State: Sendable {

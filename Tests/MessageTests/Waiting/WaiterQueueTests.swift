@@ -77,7 +77,7 @@ import Testing
 }
 
 /// One wait, with its task.
-@Suite(.timeLimit(.minutes(5))) struct WaiterTests {
+@Suite(.timeLimit(.minutes(15))) struct WaiterTests {
     @Test("a wait ends once, with success or with an error") func aWaitEndsOnce() async throws {
         let waiter = Waiter(), failing = Waiter()
         #expect(!waiter.hasEnded && waiter.resume() && waiter.hasEnded)

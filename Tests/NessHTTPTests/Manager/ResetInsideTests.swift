@@ -9,7 +9,7 @@ import Testing
 /// A reset that is awaited inside what it has to wait for.
 ///
 /// Each of these would hang if the reset waited for its caller, so that each has a time limit.
-@Suite(.timeLimit(.minutes(5))) struct ResetInsideTests {
+@Suite(.timeLimit(.minutes(15))) struct ResetInsideTests {
     /// A manager that a stage of its own can reach.
     private final class Link: Sendable {
         private let lock = Lock<Ness?>(nil)
