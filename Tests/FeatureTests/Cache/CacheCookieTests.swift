@@ -17,7 +17,9 @@ import Testing
     }
 
     private static func set(_ cookies: [String: String], in jar: CookieJar) throws {
-        for (name, value) in cookies { jar.insert(try #require(Cookie(name: name, value: value, domain: "mock.test"))) }
+        for (name, value) in cookies.sorted(by: { $0.key < $1.key }) {
+            jar.insert(try #require(Cookie(name: name, value: value, domain: "mock.test")))
+        }
     }
 
     @Test(
@@ -70,10 +72,10 @@ import Testing
     @Test("with Vary: Cookie, a response is used for equal cookies alone, and named to the server for others") func vary() async throws {
         let jar = CookieJar(), rig = Self.rig(nil, jar)
         rig.mock.on(.get, "/x") { request in
-            let session = request.headers["Cookie"]?.components(separatedBy: "session=").last ?? ""
+            let session = request.headers["Cookie"]?.components(separatedBy: "session=").last?.prefix(1) ?? ""
             let tag = "\"\(session)\"", headers = Self.fresh.merging(["Vary": "Cookie", "ETag": tag])
             return request.headers["If-None-Match"]?.contains(tag) == true
-                ? .status(304, headers: headers) : .text(session, headers: headers)
+                ? .status(304, headers: headers) : .text("\(session)", headers: headers)
         }
         var seen: [String] = []
         for (token, session) in [("1", "a"), ("1", "b"), ("1", "a"), ("2", "a"), ("3", "b")] {
