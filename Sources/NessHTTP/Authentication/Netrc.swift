@@ -11,13 +11,14 @@ extension Authentication where Self == BasicAuthentication {
     /// }
     /// ```
     ///
-    /// The file is read in this call, and not again. The first `machine` of that name counts, or a `default` before it. Macros, accounts and
-    /// comments are skipped. A value in quotation marks may contain spaces and the escapes `\"`, `\\`, `\n`, `\r` and `\t`.
+    /// This call reads the file, and blocks the thread meanwhile. Later changes of the file have no effect. The first `machine` of that name
+    /// counts, or a `default` before it. Macros, accounts and comments are skipped. A value in quotation marks may contain spaces and the
+    /// escapes `\"`, `\\`, `\n`, `\r` and `\t`.
     /// - Parameters:
     ///   - host: The host's name, compared case-insensitively.
     ///   - file: The file; `nil` for `.netrc` in the home folder.
-    /// - Returns: The authentication. `nil` if there is no file, or if it contains no login and no password for the host.
-    /// - Throws: An error if the file cannot be read.
+    /// - Returns: The authentication. `nil` if the file does not exist, or contains neither login nor password for the host.
+    /// - Throws: `CocoaError` if the file cannot be read.
     public static func netrc(for host: String, in file: URL? = nil) throws -> BasicAuthentication? {
         let file = file ?? URL(fileURLWithPath: NSHomeDirectory()).appendingPathComponent(".netrc")
         let bytes: Data

@@ -37,9 +37,7 @@ struct CachedResponse: Sendable {
     ///   - sent: The time when the request was sent.
     ///   - received: The time when the response was complete.
     ///   - checksum: The checksum of the body, if it is known.
-    init?(
-        _ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, checksum: Data?
-    ) {
+    init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, checksum: Data?) {
         guard response.isStorable(for: request), let variant = request.cacheVariant(by: response.headers) else { return nil }
         // RFC 9111, 4.2.3.
         let apparentAge = Self.date(HeaderName.date, in: response.headers).map { max(0, received.timeIntervalSince($0)) } ?? 0

@@ -1,7 +1,7 @@
 extension HTTPCache {
-    /// The cookies that tell an `HTTPCache` for which user a request is sent.
+    /// The cookies that identify the user of a request for an `HTTPCache`.
     ///
-    /// With any of them, a response with `Vary: Cookie` is used only for requests with equal cookies.
+    /// Regardless of them, a response with `Vary: Cookie` is used only for requests with equal cookies.
     public enum UserCookies: Sendable, Hashable {
         /// The cookies of a `Cookie` field that the request sets itself, unless the authentication gives a `userIdentifier`. The cookies of a
         /// `CookieJar` do not count: as in a browser, one jar is one user, even if a cookie changes.
@@ -16,7 +16,7 @@ extension HTTPCache {
 }
 
 extension HTTPCache.UserCookies {
-    /// Returns the part of a `Cookie` field that identifies the user; `nil` if there is none.
+    /// Returns those cookies of a `Cookie` field that identify the user. `nil` if no cookie does.
     /// - Parameters:
     ///   - field: The field's value.
     ///   - jar: Knows which part of the field the request has set itself; `nil` if all of it.

@@ -24,14 +24,14 @@ import NessPromise
 /// from the cache, and whether it was stale. At most eight variants of a URL are stored for each credential.
 ///
 /// **Request directives.** `Cache-Control` of a request may contain `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`,
-/// `stale-if-error` and `only-if-cached` (`NessError.notCached` if none is stored). A request with a method other than GET, HEAD, QUERY, OPTIONS and
-/// TRACE removes the stored responses for its URL, unless the server rejects the request.
+/// `stale-if-error` and `only-if-cached`, which fails with `NessError.notCached` if no response is stored. A request with a method other
+/// than GET, HEAD, QUERY, OPTIONS and TRACE removes the stored responses for its URL, unless the server rejects the request.
 ///
 /// **Users.** Each user has separate responses, so no user sees another user's. Requests belong to one user if the `Authentication` gives
 /// them the same `userIdentifier`, or else if they carry the same credential. Client certificate, proxy and socket must be equal as well.
-/// A `CookieJar` counts as one user: see `UserCookies`.
-/// With a `userIdentifier`, the responses stay available after the credential was renewed. If the credential cannot be renewed because the
-/// network is down, the cache serves the user's fresh responses, and stale ones that `stale-if-error` allows.
+/// A `CookieJar` counts as one user: see `UserCookies`. With a `userIdentifier`, the responses stay available after the credential was
+/// renewed. If the credential cannot be renewed because the network is down, the cache serves the user's fresh responses, and stale ones
+/// that `stale-if-error` allows.
 ///
 /// **Storage.** The storage finds records by digests. A record contains header fields and body in plain form, but no `Set-Cookie`. Responses
 /// with another secret header field stay in memory. No error of the storage fails a request: see `CacheStorage`.
@@ -69,6 +69,7 @@ public final class HTTPCache: Sendable {
     /// The running flights of each manager that uses the cache.
     private let sharers = Lock<[Sharer]>([])
     private let storage: GuardedStorage?
+    /// The cookies that identify the user.
     let userCookies: UserCookies
     let wallClock: @Sendable () -> Date
     private let didStore: @Sendable () -> Void

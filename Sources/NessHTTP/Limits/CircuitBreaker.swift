@@ -31,9 +31,9 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
 /// Immediately fails requests to a host that keeps failing. This reduces the load on the host, and the time that callers wait.
 ///
 /// While closed, the breaker counts transient errors and statuses of 500 and above, for each origin, or for each group that has its own
-/// limits. It opens when too many requests in a
-/// window fail. Requests then fail with `NessError.circuitOpen`, and nothing is sent. After `openDuration` it lets one request through as a
-/// probe. If the probe succeeds the breaker closes; if it fails the breaker stays open for `openDuration` again.
+/// limits. It opens when too many requests in a window fail. Requests then fail with `NessError.circuitOpen`, and nothing is sent. After
+/// `openDuration` it lets one request through as a probe. If the probe succeeds the breaker closes; if it fails the breaker stays open for
+/// `openDuration` again.
 ///
 /// A request asks the breaker below the host's queue, so a request that waited there is not sent once the breaker has opened. It also asks
 /// above the queue, so that no request waits for a host with an open breaker.

@@ -73,7 +73,7 @@ final class LimitGroups: Sendable {
     /// - Parameter group: Returns the group of a request; `nil` for none.
     init(_ group: @escaping @Sendable (HTTPRequest) -> LimitGroup?) { self.group = group }
 
-    /// Returns a request's membership in its group; `nil` if it has none.
+    /// Returns a request's membership in its group. `nil` without a group.
     func membership(of request: HTTPRequest) -> GroupMembership? { group(request).map { GroupMembership($0, self) } }
 }
 

@@ -50,10 +50,8 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
     /// Reads the events.
     struct Iterator: AsyncIteratorProtocol {
         private var sequence: ReconnectingEvents
-        /// The time on the manager's clock when the deadline of all connections passes.
-        private let end: Duration?
-        /// The deadline as it was set, for errors.
-        private let deadline: Duration?
+        /// The deadline of all connections: its time on the manager's clock, and its duration as it was set, for errors.
+        private let deadline: (end: Duration, duration: Duration)?
         private var parser = EventParser()
         private var events: ServerSentEvents?
         private var isOver = false
@@ -69,9 +67,12 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             self.sequence = sequence
             // All connections are one request, which keeps the environment with which it started.
             self.sequence.request.environment = sequence.request.environment ?? sequence.request.sender.environment
-            let left = sequence.request.timeToDeadline
-            end = left.map { sequence.request.pipelineClock.elapsed() + $0.clampedForSleep }
-            deadline = sequence.request.options[SharedDeadline.self] ?? left
+            deadline = sequence.request.timeToDeadline.map { left in
+                (
+                    sequence.request.pipelineClock.elapsed() + left.clampedForSleep,
+                    sequence.request.options[SharedDeadline.self] ?? left
+                )
+            }
         }
 
         /// Returns the next event. `nil` after the end of the sequence.
@@ -127,11 +128,11 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
 
         private mutating func connect() async throws {
             var request = sequence.request
-            if let end, let deadline {
-                let left = end - request.pipelineClock.elapsed()
+            if let deadline {
+                let left = deadline.end - request.pipelineClock.elapsed()
                 // A reader may ask for the next event late. A deadline that is not positive would be taken for a mistake in the request.
-                guard left > .zero else { throw timedOut("the deadline of \(deadline) has passed") }
-                request = request.set(deadline: left).set(option: SharedDeadline.self, to: deadline)
+                guard left > .zero else { throw timedOut("the deadline of \(deadline.duration) has passed") }
+                request = request.set(deadline: left).set(option: SharedDeadline.self, to: deadline.duration)
             }
             // An empty identifier takes back the last one, even if the caller's request has it.
             if let id = parser.lastEventID { request = request.set(header: HeaderName.lastEventID, to: id.isEmpty ? nil : id) }
@@ -161,12 +162,12 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
             let clock = sequence.request.pipelineClock
             let delay = Swift.max(parser.retry ?? .seconds(3), Self.shortestDelay)
             let isPassing = failure.map { ($0 as? NessError)?.isTransient == true } ?? true
-            let isInTime = end.map { clock.elapsed() + delay < $0 } ?? true
-            guard sequence.reconnects, isPassing, isInTime else {
+            let missed = deadline.flatMap { clock.elapsed() + delay < $0.end ? nil : $0.duration }
+            guard sequence.reconnects, isPassing, missed == nil else {
                 isOver = true
                 if let failure { throw failure }
-                guard sequence.reconnects, !isInTime else { return }
-                throw timedOut("the deadline of \(deadline ?? .zero) passes before the next connection")
+                guard sequence.reconnects, let missed else { return }
+                throw timedOut("the deadline of \(missed) passes before the next connection")
             }
             parser.beginAgain()
             do { try await clock.sleep(delay) } catch {

@@ -41,7 +41,7 @@ package protocol ControlledTransport: Transport {
     /// True if the transport calls `didConnect()`.
     var limitsConnecting: Bool { get }
 
-    /// Returns the host and the port of the proxy that a request is sent through, for errors. `nil` if there is none, or if it is not known.
+    /// Returns the host and port of a request's proxy, for errors. `nil` without a proxy, or if the transport does not know it.
     func proxy(of request: HTTPRequest) -> String?
 
     /// Sends a request and reports the response: see `Transport.send(_:receive:)`.

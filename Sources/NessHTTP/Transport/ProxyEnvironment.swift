@@ -17,7 +17,7 @@ enum ProxyEnvironment {
     }
 
     #if canImport(FoundationNetworking)
-    /// Returns the proxy for an origin, as the variable has it; `nil` if there is none, or if `no_proxy` exempts the host.
+    /// Returns the value of the proxy variable for an origin. `nil` if no variable is set, or if `no_proxy` lists the host.
     static func proxy(for origin: ParsedURL.Origin) -> String? {
         guard let proxy = proxy(for: origin.scheme) else { return nil }
         return exempts(origin.host, in: first(of: ["no_proxy", "NO_PROXY"]) ?? "") ? nil : proxy

@@ -19,7 +19,7 @@ package struct PipelineClock: Sendable {
     package init(_ clock: any Clock<Duration>) {
         // Most managers use this clock. Code that the compiler specializes for it reads the time with a quarter of the instructions.
         if let continuous = clock as? ContinuousClock {
-            self.init(continuous, watch: nil, sleepsByTimers: true)
+            self.init(continuous, watch: nil)
         } else if let watching = clock as? any WatchingClock {
             self.init(watching: watching)
         } else {
@@ -31,9 +31,7 @@ package struct PipelineClock: Sendable {
         self.init(clock) { deadline in try await clock.watch(until: deadline) }
     }
 
-    private init<C: Clock>(
-        _ clock: C, watch: (@Sendable (C.Instant) async throws -> Void)?, sleepsByTimers: Bool = false
-    ) where C.Duration == Duration {
+    private init<C: Clock>(_ clock: C, watch: (@Sendable (C.Instant) async throws -> Void)?) where C.Duration == Duration {
         let start = clock.now
         elapsed = { start.duration(to: clock.now) }
         sleepUntil = { time in try await clock.sleep(until: start.advanced(by: time), tolerance: nil) }
@@ -42,8 +40,8 @@ package struct PipelineClock: Sendable {
         }
         let timers = TimerQueue(elapsed: elapsed, sleepUntil: sleepUntil)
         self.timers = timers
-        // A timer takes a fraction of a sleep's memory, and leaves nothing behind if it is canceled.
-        if sleepsByTimers {
+        // A timer takes a fraction of a sleep's memory, and leaves nothing behind if it is canceled. Clocks of tests see each sleep.
+        if clock is ContinuousClock {
             sleep = { duration in try await timers.wait(duration) }
         } else {
             sleep = { duration in try await clock.sleep(until: clock.now.advanced(by: duration.clampedForSleep), tolerance: nil) }

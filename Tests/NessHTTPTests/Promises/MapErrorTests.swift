@@ -64,10 +64,15 @@ import Testing
 
     @Test("a drop of a changed promise cancels its request; the status is that of the request, and dropped afterwards")
     func status() async throws {
-        let rig = Rig(), started = TestGate(), canceled = TestGate()
+        let rig = Rig(), started = TestGate(), canceled = TestGate(), end = TestGate()
         rig.mock.on(.get, "/x") { _ in
             started.open()
-            do { try await Task.sleep(for: .seconds(1_000)) } catch { canceled.open() }
+            await withTaskCancellationHandler {
+                await end.wait()
+            } onCancel: {
+                canceled.open()
+                end.open()
+            }
             return .status(200)
         }
         let promise = rig.ness.get("x").dataRequest().mapError { Hidden($0) }

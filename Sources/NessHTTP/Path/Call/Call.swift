@@ -74,22 +74,7 @@ final class Call: Sendable {
     private func runInTask(_ send: @escaping @Sendable (Call) async throws -> HTTPResponse) {
         // Under the lock, which `begin` takes: a drop meanwhile finds the task, and nothing is sent after that. `send` runs in every case,
         // because it may have promised to call a closure.
-        state.withLock { state in
-            state.start(
-                Task { [self] in
-                    do {
-                        end(with: .success(try await send(self)))
-                    } catch let postponed as Postponed {
-                        // `send` retains the manager.
-                        runInTask { _ in
-                            defer { withExtendedLifetime(send) {} }
-                            return try await postponed.rest()
-                        }
-                    } catch {
-                        end(with: .failure(error))
-                    }
-                })
-        }
+        state.withLock { state in state.start(Task { [self] in await run(send) }) }
     }
 
     /// Gives the call its owner, and registers it with the manager, as the first step of its start.
@@ -99,10 +84,16 @@ final class Call: Sendable {
         if !state.withLock({ $0.register(in: running, as: id) }) { running.remove(id) }
     }
 
-    /// Makes the attempts of a call that is registered, in the calling task, and ends it.
-    func run(_ send: (Call) async throws -> HTTPResponse) async {
+    /// Makes the attempts of a call that is registered, in the calling task, and ends it. If another task has to make the rest, starts that.
+    func run(_ send: @escaping @Sendable (Call) async throws -> HTTPResponse) async {
         do {
             end(with: .success(try await send(self)))
+        } catch let postponed as Postponed {
+            // `send` retains the manager.
+            runInTask { _ in
+                defer { withExtendedLifetime(send) {} }
+                return try await postponed.rest()
+            }
         } catch {
             end(with: .failure(error))
         }

@@ -141,7 +141,7 @@ final class CurlSettings: Sendable, CustomReflectable {
         guard let allowsAddress else { return nil }
         let address = usesEnvironment ? ProxyEnvironment.proxy(for: origin) : nil
         if usesEnvironment {
-            // libcurl would read the environment again, and could come to another result.
+            // libcurl reads the environment as well, and may choose another proxy.
             try handle.set(.proxyOfRequest, address ?? "")
             try handle.set(.proxyExceptionsOfRequest, "")
         }
