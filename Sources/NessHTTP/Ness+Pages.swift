@@ -7,7 +7,8 @@ extension Ness {
     /// }
     /// ```
     /// - Parameters:
-    ///   - request: The request of the first page. Each response must have a 2xx status, and its validators must accept it.
+    ///   - request: The request of the first page. The manager that made it sends all pages. Each response must
+    ///     have a 2xx status, and its validators must accept it.
     ///   - next: The step to the next page.
     /// - Returns: The responses, as a sequence. It throws the error of the first page that fails.
     public func pages(
@@ -18,7 +19,7 @@ extension Ness {
 
     /// Requests a list page by page, and decodes each page as JSON.
     /// - Parameters:
-    ///   - request: The request of the first page.
+    ///   - request: The request of the first page. The manager that made it sends all pages.
     ///   - type: The type of a page: see `RequestBuilder.dataRequest(decoding:)`.
     ///   - next: The step to the next page.
     /// - Returns: The pages, as a sequence. It throws the error of the first page that fails.
@@ -34,13 +35,13 @@ extension Ness {
     /// let list = ness.get("users")
     /// let pages = ness.pages(of: list, decoding: UserPage.self) { page, request in
     ///     page.cursor.map {
-    ///         request.set(.appendAndOverwriteSameKey, urlParameters: ["cursor": $0])
+    ///         request.set(urlParameters: ["cursor": $0])
     ///     }
     /// }
     /// for try await page in pages { print(page.users) }
     /// ```
     /// - Parameters:
-    ///   - request: The request of the first page.
+    ///   - request: The request of the first page. The manager that made it sends all pages.
     ///   - type: The type of a page: see `RequestBuilder.dataRequest(decoding:)`.
     ///   - next: Takes a page and its request, and returns the request of the next page; `nil` after the last page. An error that it throws
     ///     ends the paging after that page. Runs off the main thread, in the loop's task.
@@ -54,7 +55,8 @@ extension Ness {
 
     /// Requests a list page by page, and delivers each response. A closure makes the next request from each response.
     /// - Parameters:
-    ///   - request: The request of the first page. Each response must have a 2xx status, and its validators must accept it.
+    ///   - request: The request of the first page. The manager that made it sends all pages. Each response must
+    ///     have a 2xx status, and its validators must accept it.
     ///   - next: Takes a response and its request, and returns the request of the next page; `nil` after the last page. An error that it
     ///     throws ends the paging after that page. Runs off the main thread, in the loop's task.
     /// - Returns: The responses, as a sequence. It throws the error of the first page that fails.

@@ -2,12 +2,13 @@ import Foundation
 
 /// The setters of the URL's parameters.
 extension RequestBuilder {
-    /// Sets query parameters. They are added to the query that the URL already has.
+    /// Sets query parameters. They are added to the query that the URL already has, and to those that an earlier call has set, and replace
+    /// the earlier ones of the same name.
     /// - Parameters:
-    ///   - option: The treatment of the parameters that an earlier call has set.
+    ///   - option: The treatment of the parameters that an earlier call has set. `.overwriteAll` removes them.
     ///   - urlParameters: The names and values, not percent-encoded. A dictionary that is made at run time is converted by
     ///     `URLQuery(dictionary)`.
-    public func set(_ option: SetOption = .overwriteAll, urlParameters: URLQuery) -> RequestBuilder {
+    public func set(_ option: SetOption = .appendAndOverwriteSameKey, urlParameters: URLQuery) -> RequestBuilder {
         with { builder in
             switch option {
             case .overwriteAll: builder.query = .success(urlParameters)
@@ -21,7 +22,7 @@ extension RequestBuilder {
         }
     }
 
-    /// Sets query parameters from a value whose type conforms to `Encodable`. They are added to the query that the URL already has.
+    /// Sets query parameters from a value whose type conforms to `Encodable`: see `set(_:urlParameters:)`.
     ///
     /// ```swift
     /// let cats = try await ness.get("cats")
@@ -34,7 +35,7 @@ extension RequestBuilder {
     ///     with `NessError.invalidRequest` when it is started.
     ///   - rules: The rules for dates, bytes, names, arrays and Booleans.
     public func set(
-        _ option: SetOption = .overwriteAll, urlEncodable value: some Encodable,
+        _ option: SetOption = .appendAndOverwriteSameKey, urlEncodable value: some Encodable,
         with rules: URLQuery.EncodingRules = URLQuery.EncodingRules()
     ) -> RequestBuilder {
         do {

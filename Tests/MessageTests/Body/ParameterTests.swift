@@ -7,8 +7,7 @@ import Testing
 /// Parameters in the query and in forms.
 @Suite(.inTurn) struct ParameterTests {
     @Test(
-        "header fields and parameters replace all earlier ones, or merge with them, by choice; without one fields merge, parameters replace"
-    )
+        "header fields and parameters are added to earlier ones and replace those of the same name, unless the caller chooses otherwise")
     func setOptions() throws {
         let builder = Ness().httpRequest(withUrl: "https://mock.test/x")
             .set(headers: ["A": "old", "B": "old"]).set(urlParameters: ["a": "old", "b": "old"])
@@ -20,7 +19,7 @@ import Testing
             let request = try changed.build()
             return ["A", "B", "C"].map { request.headers[$0] ?? "-" } + [request.url.query ?? ""]
         }
-        #expect(try result(nil) == ["old", "new", "new", "b=new&c=new"])
+        #expect(try result(nil) == ["old", "new", "new", "a=old&b=new&c=new"])
         #expect(try result(.overwriteAll) == ["-", "new", "new", "b=new&c=new"])
         #expect(try result(.appendAndOverwriteSameKey) == ["old", "new", "new", "a=old&b=new&c=new"])
         #expect(try result(.appendAndKeepPreviousValue) == ["old", "old", "new", "a=old&b=old&c=new"])

@@ -101,7 +101,7 @@ import Testing
         let refused = [
             post.set(urlEncodable: [1, 2]), post.set(urlEncodable: 7), post.set(urlEncodable: Leaky()), post.set(urlEncodable: deep),
             post.set(formEncodable: "a"), post.set(urlEncodable: Leaky()).add(urlParameterValue: 1, forKey: "a"),
-            post.set(urlParameters: ["a": 1]).set(.appendAndOverwriteSameKey, urlEncodable: Leaky()),
+            post.set(urlParameters: ["a": 1]).set(urlEncodable: Leaky()), post.set(urlEncodable: Leaky()).set(urlEncodable: ["a": 1]),
         ]
         for (index, builder) in refused.enumerated() {
             let error = await builder.dataRequest().nessError()
@@ -109,7 +109,7 @@ import Testing
             #expect(error?.context.reason.contains(index == 4 ? "the body can't" : "the parameters can't") == true)
         }
         #expect(rig.mock.requests.isEmpty)
-        _ = try await post.set(urlEncodable: Leaky()).set(urlEncodable: ["a": 1]).dataRequest().value
+        _ = try await post.set(urlEncodable: Leaky()).set(.overwriteAll, urlEncodable: ["a": 1]).dataRequest().value
         #expect(rig.mock.received.map(\.target) == ["/x?a=1"])
     }
 
@@ -118,8 +118,8 @@ import Testing
         try await withServer { server, ness in
             let place = Place(cityName: "a b", postCodes: [1, 2])
             let post = ness.post("x?z=0").set(urlParameters: ["cityName": "old", "k": 1])
-            _ = try await post.set(urlEncodable: place, with: .init(arrays: .brackets)).dataRequest().value
-            _ = try await post.set(.appendAndOverwriteSameKey, urlEncodable: place).dataRequest().value
+            _ = try await post.set(.overwriteAll, urlEncodable: place, with: .init(arrays: .brackets)).dataRequest().value
+            _ = try await post.set(urlEncodable: place).dataRequest().value
             _ = try await post.set(.appendAndKeepPreviousValue, urlEncodable: place).dataRequest().value
             _ = try await post.set(formEncodable: place, with: .init(arrays: .indices)).dataRequest().value
             #expect(
