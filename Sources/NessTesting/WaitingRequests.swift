@@ -48,8 +48,8 @@ extension Ness {
     /// ness.maximumConnectionsPerHost = 6
     /// ```
     ///
-    /// At `.hostQueue` and `.throttle` a request that is counted is in the queue: the test's next step, such as a drop or a higher
-    /// limit, happens while it waits. At `.refresh` it is counted just before it joins the refresh, which runs already.
+    /// A request that is counted has joined the queue or the refresh: the test's next step, such as a drop or a higher limit, happens while
+    /// it waits.
     /// - Parameters:
     ///   - count: The number of waiting requests.
     ///   - place: The place.

@@ -65,10 +65,10 @@ import FoundationNetworking
         var request = HTTPRequest(url: try url("https://example.com/"))
         #expect(NetworkTraits(refusedBy: request) == [])
         #expect(NetworkTraits(refusedBy: request, reason: 2) == .constrained && NetworkTraits(refusedBy: request, reason: 9) == [])
-        request[AllowsCellularAccess.self] = false
+        request.settings.excludedNetworks.insert(.cellular)
         #expect(NetworkTraits(refusedBy: request, reason: 1) == [.cellular, .expensive])
-        request[AllowsExpensiveNetworkAccess.self] = false
-        request[AllowsConstrainedNetworkAccess.self] = false
+        request.settings.excludedNetworks.insert(.expensive)
+        request.settings.excludedNetworks.insert(.constrained)
         #expect(NetworkTraits(refusedBy: request) == [.cellular, .expensive, .constrained])
     }
 

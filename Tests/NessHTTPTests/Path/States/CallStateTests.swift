@@ -110,7 +110,7 @@ import Testing
             },
             Event(name: "the flight ends") { model in
                 model.isMember = false
-                try? model.state.leaveFlight()
+                try? model.state.leave(member.flight)
                 return true
             },
             Event(name: "pause") { model in
@@ -210,7 +210,7 @@ import Testing
         let explorer = StateExplorer<Model>(
             events: try Self.events(),
             describe: { model in
-                "\(shape(model.state, without: ["counts", "attempt", "id", "message", "end", "left"])) \(model.ends) \(model.told) "
+                "\(shape(model.state, without: [.type(CallCounts.self), .type(StartedTimer.self), .type(Duration.self)])) \(model.ends) \(model.told) "
                     + "\(model.settled) \(model.hasPromise) \(model.hasTask) \(model.canceledTask) \(model.waiting.count) \(model.pauses) "
                     + "\(model.isMember) \(model.timers.count) \(model.startedTimers)"
             }, faults: Self.faults)

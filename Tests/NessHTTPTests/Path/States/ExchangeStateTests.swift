@@ -170,7 +170,10 @@ import Testing
         let explorer = StateExplorer<Model>(
             events: try Self.events(),
             describe: { model in
-                "\(shape(model.state, without: ["checkCount", "number", "id"])) \(model.isInQueue) \(model.hasBegun) \(model.hasFinished) \(model.connections) "
+                let state = shape(
+                    model.state,
+                    without: [.property(\IdleClock.checkCount), .property(\IdleClock.PlannedCheck.number), .type(StartedTimer.self)])
+                return "\(state) \(model.isInQueue) \(model.hasBegun) \(model.hasFinished) \(model.connections) "
                     + "\(model.stops) \(model.occupied) \(model.givenBack) \(model.startedTimers) \(model.canceledTimers.count)"
             }, faults: Self.faults)
         let report = explorer.run(from: Model())

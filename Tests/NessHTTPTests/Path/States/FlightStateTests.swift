@@ -182,8 +182,12 @@ import Testing
             describe: { model in
                 let state = shape(
                     model.state,
-                    without: ["nodes", "serial", "lastSerial", "visits", "free", "first", "last", "driver", "nextCheck", "events", "index"])
-                return "\(state) \(model.callers) \(model.known) \(model.hasTask) \(model.hasFinished) \(model.isDiscarded) "
+                    without: [
+                        .type(WaiterQueue<Flight.Member>.self), .type(LatestEvents.self), .type(Duration.self),
+                        .type(Task<Void, Never>.self),
+                    ])
+                return
+                    "\(state) \(model.state.members.count) \(model.callers) \(model.known) \(model.hasTask) \(model.hasFinished) \(model.isDiscarded) "
                     + "\(model.exchanges) \(model.stops)"
             }, faults: Self.faults)
         let report = explorer.run(from: Model())

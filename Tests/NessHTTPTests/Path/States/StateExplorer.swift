@@ -1,3 +1,5 @@
+import Testing
+
 /// Plays every sequence of events on a state, until no event leads to a state that was not seen before.
 ///
 /// Two states are the same if their descriptions are. So a state is expanded once, and every longer sequence is a sequence of expanded steps.
@@ -24,12 +26,15 @@ struct StateExplorer<Model> {
         var faults: [String: [String]] = [:]
     }
 
-    /// Explores from a state.
-    /// - Parameter limit: The most states to expand.
+    /// Explores from a state. Records an issue if there are more states than the limit, because the rest would not be seen.
     func run(from model: Model, limit: Int = 200_000) -> Report {
         var report = Report(), seen: Set<String> = [describe(model)]
         var front: [(model: Model, path: [String])] = [(model, [])]
-        while !front.isEmpty, seen.count < limit {
+        while !front.isEmpty {
+            if seen.count >= limit {
+                Issue.record("the exploration stopped at \(limit) states")
+                break
+            }
             var next: [(model: Model, path: [String])] = []
             for (model, path) in front {
                 for event in events {
@@ -49,20 +54,36 @@ struct StateExplorer<Model> {
     }
 }
 
+/// A part of a state that only counts, and so does not tell two states apart.
+enum Counter {
+    case property(AnyKeyPath)
+    /// Every value of a type. Only whether there is one counts.
+    case type(Any.Type)
+}
+
 /// Returns what a value consists of, without what only counts.
-/// - Parameter counters: The names of properties to leave out.
-func shape(_ value: Any, without counters: Set<String> = []) -> String {
-    let mirror = Mirror(reflecting: value)
+func shape(_ value: Any, without counters: [Counter]) -> String {
+    let mirror = Mirror(reflecting: value), type = mirror.subjectType
+    let isCounter = counters.contains { if case .type(let counter) = $0 { counter == type } else { false } }
+    if isCounter { return "\(type)" }
+    func shapes(_ children: some Sequence<Mirror.Child>) -> String {
+        children.map { "\($0.label ?? "") \(shape($0.value, without: counters))" }.joined(separator: ", ")
+    }
     switch mirror.displayStyle {
     case .optional: return mirror.children.first.map { shape($0.value, without: counters) } ?? "nil"
-    case .class: return "\(type(of: value))"
+    case .class: return "\(type)"
     case .enum:
         guard let child = mirror.children.first else { return "\(value)" }
         return "\(child.label ?? "")(\(shape(child.value, without: counters)))"
     case .struct, .tuple:
-        let children = mirror.children.filter { !counters.contains($0.label ?? "") }
-        return "(\(children.map { "\($0.label ?? "") \(shape($0.value, without: counters))" }.joined(separator: ", ")))"
-    case .collection, .set, .dictionary: return "[\(mirror.children.map { shape($0.value, without: counters) }.joined(separator: ", "))]"
+        let hidden = counters.compactMap { counter -> String? in
+            guard case .property(let path) = counter, Swift.type(of: path).rootType == type else { return nil }
+            let name = "\(path)".split(separator: ".").last.map(String.init)
+            #expect(mirror.children.contains { $0.label == name }, "\(path) is a stored property")
+            return name
+        }
+        return "(\(shapes(mirror.children.filter { !hidden.contains($0.label ?? "") })))"
+    case .collection, .set, .dictionary: return "[\(shapes(mirror.children))]"
     default:
         let text = "\(value)"
         return text.hasPrefix("(Function)") ? "function" : text
