@@ -30,10 +30,10 @@ extension Ness {
                 builder.body = .failure(HTTPBodyError.notEncodable("an httpBodyStream can't be read: see set(streamBody:)"))
             }
             if request.timeoutInterval != 60 { builder.timeout = Self.timeout(request.timeoutInterval) }
-            if !request.allowsCellularAccess { builder.options[AllowsCellularAccess.self] = false }
+            if !request.allowsCellularAccess { builder.settings.excludedNetworks.insert(.cellular) }
             #if !canImport(FoundationNetworking)
-            if !request.allowsExpensiveNetworkAccess { builder.options[AllowsExpensiveNetworkAccess.self] = false }
-            if !request.allowsConstrainedNetworkAccess { builder.options[AllowsConstrainedNetworkAccess.self] = false }
+            if !request.allowsExpensiveNetworkAccess { builder.settings.excludedNetworks.insert(.expensive) }
+            if !request.allowsConstrainedNetworkAccess { builder.settings.excludedNetworks.insert(.constrained) }
             #endif
         }
     }

@@ -3,6 +3,8 @@
 /// It is a request option, so that it follows the request through redirects.
 struct AuthenticatedUser: RequestOptionKey, Sendable {
     static let defaultValue: AuthenticatedUser? = nil
+    /// The fields of the credential do.
+    static let distinguishesRequests = false
 
     let name: String
     /// The fields that the authentication added. The name stands for them.

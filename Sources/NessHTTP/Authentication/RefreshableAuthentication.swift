@@ -227,6 +227,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
 /// The number of the credential that a request carries. The `Authentication` that added the credential counts them.
 enum CredentialGeneration: RequestOptionKey {
     static let defaultValue: Int? = nil
+    /// The fields of the credential do.
+    static let distinguishesRequests = false
 }
 
 extension RefreshableAuthentication: SecretAuthentication {}

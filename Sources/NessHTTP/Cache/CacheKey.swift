@@ -9,19 +9,23 @@ struct CacheKey: Sendable, Hashable {
     let user: ExactText
     /// The secret header fields for which no name stands, and the route to the server. Empty without any.
     let credential: ExactText
+    /// The settings and options on which the response may depend.
+    let distinction: RequestDistinction
 }
 
 extension CacheKey {
-    /// Makes the key of a request.
+    /// Makes the key of a request; `nil` for a request that nothing can be compared with.
     /// - Parameters:
     ///   - request: The request.
     ///   - user: The user whose credential could not be added to the request; `nil` if the request carries its credentials.
     ///   - route: The way on which the wire reaches the server: see `Wire.route(of:)`.
     ///   - userCookies: The cookies that identify the user.
     ///   - jar: Knows which part of the `Cookie` field the request has set itself; `nil` if all of it.
-    init(
+    init?(
         _ request: HTTPRequest, of user: String? = nil, over route: String, by userCookies: HTTPCache.UserCookies, besides jar: JarCookies?
     ) {
+        guard let distinction = RequestDistinction(request)?.ofStoredResponse else { return nil }
+        self.distinction = distinction
         let sender = request.authenticatedUser, replaced = sender?.fields ?? []
         url = ExactText(request.normalizedURL)
         self.user = ExactText(user ?? sender?.name ?? "")
@@ -38,11 +42,13 @@ extension CacheKey {
         self.credential = ExactText(credential)
     }
 
-    /// The key in a storage. The digests of the user and of the credential include the URL, so that one user has a different digest for
-    /// each URL.
-    var digests: CacheStorageKey {
+    /// The key in a storage; `nil` for a request whose options cannot be encoded. The digests of the user and of the credential include the URL,
+    /// so that one user has a different digest for each URL.
+    var digests: CacheStorageKey? {
+        guard let distinction = distinction.text else { return nil }
         let digest = Self.digest(ofURL: url)
-        let credential = credential.text.isEmpty ? "" : SHA256Hash.hex(of: [url.text, credential.text])
+        let parts = distinction.isEmpty ? [credential.text] : [credential.text, distinction]
+        let credential = parts == [""] ? "" : SHA256Hash.hex(of: [url.text] + parts)
         return CacheStorageKey(url: digest, credential: credential, user: Self.digest(of: user, at: digest))
     }
 

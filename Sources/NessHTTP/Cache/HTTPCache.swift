@@ -126,11 +126,11 @@ public final class HTTPCache: Sendable {
     /// Removes responses from memory and from the storage. From memory twice: meanwhile a request may have read a record that was still
     /// there.
     private func remove(
-        _ removal: @autoclosure () -> GuardedStorage.Removal, _ clock: PipelineClock, _ forget: @Sendable (inout State) -> Void
+        _ removal: @autoclosure () -> GuardedStorage.Removal?, _ clock: PipelineClock, _ forget: @Sendable (inout State) -> Void
     ) async {
         state.withLock(forget)
-        guard let storage else { return }
-        await storage.remove(removal(), clock)
+        guard let storage, let removal = removal() else { return }
+        await storage.remove(removal, clock)
         state.withLock(forget)
     }
 
@@ -158,7 +158,8 @@ public final class HTTPCache: Sendable {
 
     /// Finds the stored responses for a request in the storage and in memory, and puts them into memory.
     func findInStorage(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int, _ clock: PipelineClock) async -> CacheMatch {
-        let read = await storage?.responses(key.digests, clock) ?? []
+        guard let storage, let digests = key.digests else { return find(key, request) }
+        let read = await storage.responses(digests, clock)
         let all = state.withLock { state in
             // A response in memory is the newer one, or was not written to the storage.
             let all = (state.entries.use(key) ?? []).reversed().reduce(read) { $0.adding($1) }
@@ -172,10 +173,12 @@ public final class HTTPCache: Sendable {
     /// written to the storage, nor one whose record may stay.
     func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, _ clock: PipelineClock, isSecret: Bool, isWritten: Bool) async {
         state.withLock { $0.set(key, ($0.entries.use(key) ?? []).adding(response), fetch) }
-        if isSecret {
-            await storage?.remove(.record(key.digests), clock)
-        } else if !isWritten {
-            await storage?.write(response, key.digests, clock) { [self] in state.withLock { $0.fetches[fetch] != nil } }
+        if let digests = key.digests {
+            if isSecret {
+                await storage?.remove(.record(digests), clock)
+            } else if !isWritten {
+                await storage?.write(response, digests, clock) { [self] in state.withLock { $0.fetches[fetch] != nil } }
+            }
         }
         didStore()
     }
@@ -190,7 +193,7 @@ public final class HTTPCache: Sendable {
 
     /// Removes every response with a key.
     func remove(_ key: CacheKey, _ clock: PipelineClock) async {
-        await remove(.record(key.digests), clock) {
+        await remove(key.digests.map { .record($0) }, clock) {
             $0.forget([key]) { $0.url == key.url }
         }
     }

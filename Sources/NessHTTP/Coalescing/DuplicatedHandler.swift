@@ -1,7 +1,8 @@
 /// Decides what happens to a request that is made while an equal one is in flight.
 ///
-/// Two requests are equal if they have the same kind of result, method, URL, header fields and body. With `set(duplicateIdentifier:)`, the
-/// identifier takes the place of method, URL, header fields and body; secret header fields must still be equal.
+/// Two requests are equal if they have the same kind of result, method, URL, header fields and body, and the same settings and options that
+/// may concern the exchange. With `set(duplicateIdentifier:)`, the identifier takes the place of method, URL, header fields and body; secret
+/// header fields must still be equal.
 ///
 /// Without a handler, a manager coalesces equal GET, HEAD and OPTIONS requests into one exchange, and sends every other request separately.
 /// A handler (`Ness.Configuration.duplicatedHandler`) changes this for any method, even POST. `DefaultDuplicatedHandler` has the usual
@@ -19,8 +20,8 @@
 /// let ness = Ness { $0.duplicatedHandler = OneOrderAtATime() }
 /// ```
 ///
-/// **Requests that are never duplicates:** streams, requests with their own transport, requests whose redirects a closure decides, and
-/// requests with a body that is a sequence or that a closure makes. Header fields in `headersIgnoredInDuplicates` are not compared.
+/// **Requests that are never duplicates:** streams, requests with their own transport or with loaders at `.exchange`, requests whose
+/// redirects a closure decides, and requests with a body that is a sequence or that a closure makes. A call never joins its own exchange. Header fields in `headersIgnoredInDuplicates` are not compared.
 ///
 /// **Callers stay separate.** Callers who share an exchange each have their own promise, validators, timeout and retry policy. Dropping one
 /// promise does not affect the others. The exchange ends when its last caller leaves. A caller whom a decision excludes fails with

@@ -34,5 +34,5 @@ final class JarCookies: Sendable {
 
 extension HTTPRequest {
     /// True for a request that gets the jar's cookies. The response to a TRACE would show them (RFC 9110, 9.3.8).
-    var takesCookies: Bool { !self[BypassesCookies.self] && method != .trace }
+    var takesCookies: Bool { !settings.bypassesCookies && method != .trace }
 }

@@ -65,7 +65,7 @@ final class Throttle: Sendable {
     /// - Throws: `CancellationError` if the request was dropped before. It takes no token.
     @inline(never)
     func enter(_ request: HTTPRequest, _ group: GroupMembership?) throws -> (bucket: ThrottleBucket, waiter: Waiter?)? {
-        if request[BypassesThrottle.self] { return nil }
+        if request.settings.bypassesQueues { return nil }
         let groupLimit = group?.throttle
         guard let limit = groupLimit ?? limit, limit.isLimit else { return nil }
         try Task.checkCancellation()
@@ -90,6 +90,3 @@ final class Throttle: Sendable {
     /// Discards the buckets. Requests that still wait in them were dropped before the reset, and leave their queues by themselves.
     func reset() { state.withLock { $0 = State() } }
 }
-
-/// A request option that indicates whether the request skips the throttle and both queues.
-enum BypassesThrottle: RequestOptionKey { static let defaultValue = false }

@@ -19,8 +19,7 @@ public struct HTTPRequest: Sendable {
         var timeout: Duration
         var deadline: Duration?
         var redirects = RedirectPolicy.follow()
-        var allowsInsecureRedirects = false
-        var isIdempotent: Bool?
+        var settings = RequestSettings()
         var secrets = SecretNames()
         var options = RequestOptions()
         var target: RequestTarget?
@@ -70,16 +69,16 @@ public struct HTTPRequest: Sendable {
         get { fields.redirects }
         set { box.change { $0.redirects = newValue } }
     }
-    /// A Boolean value that indicates whether a redirect may lead from https to http.
-    package var allowsInsecureRedirects: Bool {
-        get { fields.allowsInsecureRedirects }
-        set { box.change { $0.allowsInsecureRedirects = newValue } }
+    /// The settings that tell requests apart.
+    var settings: RequestSettings {
+        get { fields.settings }
+        set { box.change { $0.settings = newValue } }
     }
     /// A Boolean value that indicates whether repeating the request is harmless. Unless it was set, it depends on the method (RFC 9110,
     /// section 9.2.2).
     public var isIdempotent: Bool {
-        get { fields.isIdempotent ?? method.isIdempotent }
-        set { box.change { $0.isIdempotent = newValue } }
+        get { fields.settings.isIdempotent ?? method.isIdempotent }
+        set { box.change { $0.settings.isIdempotent = newValue } }
     }
     /// The names of secret header fields and of secret parameters in queries, forms and JSON. No description shows their values, and no
     /// redirect carries the fields to another origin.
@@ -134,14 +133,12 @@ public struct HTTPRequest: Sendable {
     /// Makes the request of a builder, with one allocation.
     init(
         _ method: HTTPMethod, url: URL, headers: HTTPHeaders, body: HTTPBody?, timeout: Duration, deadline: Duration?,
-        redirects: RedirectPolicy, allowsInsecureRedirects: Bool, isIdempotent: Bool?, secrets: SecretNames, options: RequestOptions,
-        jsonDecoder: JSONDecoder
+        redirects: RedirectPolicy, settings: RequestSettings, secrets: SecretNames, options: RequestOptions, jsonDecoder: JSONDecoder
     ) {
         box = CopyOnWriteBox(
             Fields(
                 method: method, url: url, headers: headers, body: body, timeout: timeout, deadline: deadline, redirects: redirects,
-                allowsInsecureRedirects: allowsInsecureRedirects, isIdempotent: isIdempotent, secrets: secrets, options: options,
-                target: RequestTarget(url), jsonDecoder: jsonDecoder))
+                settings: settings, secrets: secrets, options: options, target: RequestTarget(url), jsonDecoder: jsonDecoder))
     }
 
     /// Returns true if one is a copy of the other, and neither has changed since.
@@ -166,8 +163,8 @@ public struct HTTPRequest: Sendable {
         return shown
     }
 
-    /// Returns a request that a loader or a redirect decision made, with the options, the decoder and the secret names of the caller's
-    /// request.
+    /// Returns a request that a loader or a redirect decision made, with the options, the settings, the decoder and the secret names of
+    /// the caller's request.
     func inheriting(from caller: HTTPRequest) -> HTTPRequest { id == caller.id ? self : adding(optionsOf: caller) }
 
     @inline(never)
@@ -175,6 +172,7 @@ public struct HTTPRequest: Sendable {
         var inheriting = self
         inheriting.box.change { fields in
             fields.options.inherit(caller.options)
+            fields.settings.inherit(caller.settings)
             fields.jsonDecoder = fields.jsonDecoder ?? caller.jsonDecoder
             // A name that is secret in the caller's request stays secret, even if the loader's request declares it public.
             var secrets = caller.secrets
@@ -195,14 +193,13 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest: Equatable {
-    /// Compares method, URL, header fields, body, time limits, redirects, idempotence and secret names. The identifier and the options do
-    /// not count. Closures cannot be compared: `.decide` policies are equal if their limits are, and a body with a part that a closure
+    /// Compares method, URL, header fields, body, time limits, redirects, settings and secret names. The identifier and the options do not
+    /// count. Closures cannot be compared: `.decide` policies are equal if their limits are, and a body with a part that a closure
     /// makes equals no other.
     public static func == (left: HTTPRequest, right: HTTPRequest) -> Bool {
         left.method == right.method && left.url == right.url && left.headers == right.headers && left.body == right.body
-            && left.timeout == right.timeout && left.deadline == right.deadline && left.isIdempotent == right.isIdempotent
-            && left.redirects.isSame(as: right.redirects) && left.allowsInsecureRedirects == right.allowsInsecureRedirects
-            && left.secrets == right.secrets
+            && left.timeout == right.timeout && left.deadline == right.deadline
+            && left.redirects.isSame(as: right.redirects) && left.settings == right.settings && left.secrets == right.secrets
     }
 }
 

@@ -1,35 +1,35 @@
 /// A key for a request option: a value that a caller sets on a request and a loader reads. The type is the key.
 ///
 /// ```swift
-/// struct TraceKey: RequestOptionKey { static let defaultValue = "" }
+/// struct TenantKey: RequestOptionKey { static let defaultValue = "" }
 ///
 /// // A loader reads the option that a caller sets.
 /// let ness = Ness {
-///     $0.loaders = [.modifyRequest { request in print(request[TraceKey.self]) }]
+///     $0.loaders = [
+///         .modifyRequest { $0.headers["X-Tenant"] = $0[TenantKey.self] }
+///     ]
 /// }
-/// ness.get("users").set(option: TraceKey.self, to: "list").dataRequest()
+/// ness.get("users").set(option: TenantKey.self, to: "north").dataRequest()
 /// ```
 ///
-/// All attempts and redirects of a request keep its options. Options are not sent, and do not make requests differ. A shared exchange has
-/// the options of the first caller.
+/// All attempts and redirects of a request keep its options. Options are not sent.
+///
+/// **Options keep requests apart.** A loader may turn an option into anything, even below the sharing of duplicates. So requests with
+/// different values share neither an exchange nor a stored response. A key whose value changes no response, such as a label for a log, sets
+/// `distinguishesRequests` to `false`. The value should be `Hashable`: a request with a value that cannot be compared shares nothing. The
+/// storage of a cache holds only responses to requests whose values are also `Encodable`, because it finds them by their encoding.
 public protocol RequestOptionKey {
     /// The type of the option's value.
     associatedtype Value: Sendable
     /// The value for a request that does not set the option.
     static var defaultValue: Value { get }
+    /// A Boolean value that indicates whether requests with different values of this option share no exchange and no stored response.
+    static var distinguishesRequests: Bool { get }
 }
 
-/// The options of a request, by key.
-struct RequestOptions: Sendable {
-    private var values: [ObjectIdentifier: any Sendable] = [:]
-
-    subscript<Key: RequestOptionKey>(key: Key.Type) -> Key.Value {
-        get { values.isEmpty ? Key.defaultValue : values[ObjectIdentifier(key)] as? Key.Value ?? Key.defaultValue }
-        set { values[ObjectIdentifier(key)] = newValue }
-    }
-
-    /// Adds the options that `others` has and this request does not set.
-    mutating func inherit(_ others: RequestOptions) { values.merge(others.values) { mine, _ in mine } }
+extension RequestOptionKey {
+    /// True.
+    public static var distinguishesRequests: Bool { true }
 }
 
 extension HTTPRequest {
@@ -41,17 +41,15 @@ extension HTTPRequest {
     }
 }
 
-/// A request option with the most bytes of the response's body; `nil` for the manager's limit.
-enum MaximumResponseBytes: RequestOptionKey { static let defaultValue: Int? = nil }
-
 /// A request option with the idle timeout until the head of a response arrives, in place of the request's timeout.
-enum FirstByteTimeout: RequestOptionKey { static let defaultValue: Duration? = nil }
-
-/// A request option with the longest time until a connection is ready; `nil` for the manager's limit.
-enum ConnectTimeout: RequestOptionKey { static let defaultValue: Duration? = nil }
+enum FirstByteTimeout: RequestOptionKey {
+    static let defaultValue: Duration? = nil
+    /// Each caller who shares an exchange has a separate timeout.
+    static let distinguishesRequests = false
+}
 
 /// A request option with the deadline of several requests together, to name it in errors. `nil` if the request has its own deadline.
-enum SharedDeadline: RequestOptionKey { static let defaultValue: Duration? = nil }
-
-/// A request option that indicates whether the request neither sends nor stores cookies of the manager's jar.
-enum BypassesCookies: RequestOptionKey { static let defaultValue = false }
+enum SharedDeadline: RequestOptionKey {
+    static let defaultValue: Duration? = nil
+    static let distinguishesRequests = false
+}

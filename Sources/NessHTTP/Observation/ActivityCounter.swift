@@ -17,6 +17,8 @@ public final class ActivityCounter: RequestObserver {
     public enum IsCounted: RequestOptionKey {
         /// `true`: a request counts unless it says otherwise.
         public static let defaultValue = true
+        /// `false`: it concerns this request's observers alone.
+        public static let distinguishesRequests = false
     }
 
     private let running = Lock(0)

@@ -83,7 +83,7 @@ public struct NextPage<Page: Sendable>: Sendable {
                 ["http", "https"].contains(scheme)
             else { throw refused("is not a URL") }
             let made = try request.build()
-            if scheme == "http", response.url.scheme?.lowercased() == "https", !made.allowsInsecureRedirects {
+            if scheme == "http", response.url.scheme?.lowercased() == "https", !made.settings.allowsInsecureRedirects {
                 throw refused("leads from https to http")
             }
             followed.insert(ParsedURL(response.url).normalized)

@@ -32,7 +32,7 @@ extension RequestBuilder {
         let request = set(.appendAndKeepPreviousValue, headers: headers).validate(using: EventStreamValidator(allowsNoContent: true))
         return ReconnectingEvents(
             request: request.set(timeout: timeout ?? self.timeout ?? .seconds(1_000_000_000)),
-            reconnects: reconnects ?? isIdempotent ?? method.isIdempotent, endsAt: endsAt)
+            reconnects: reconnects ?? settings.isIdempotent ?? method.isIdempotent, endsAt: endsAt)
     }
 }
 

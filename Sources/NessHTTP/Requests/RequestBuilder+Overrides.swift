@@ -34,10 +34,10 @@ extension RequestBuilder {
     /// `NessError.responseTooLarge`. The limit does not apply to a response from the cache.
     /// - Parameter maximumResponseBytes: The size in bytes; `nil` for no limit. A negative size fails the request with `invalidRequest`.
     public func set(maximumResponseBytes: Int?) -> RequestBuilder {
-        set(option: MaximumResponseBytes.self, to: maximumResponseBytes ?? .max)
+        with { $0.settings.maximumResponseBytes = maximumResponseBytes ?? .max }
     }
 
     /// Sends the request without the jar's cookies, and stores no cookie that its responses set. A `Cookie` field of the request is still
     /// sent.
-    public func withoutCookies() -> RequestBuilder { set(option: BypassesCookies.self, to: true) }
+    public func withoutCookies() -> RequestBuilder { with { $0.settings.bypassesCookies = true } }
 }

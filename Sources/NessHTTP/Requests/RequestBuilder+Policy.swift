@@ -37,7 +37,7 @@ extension RequestBuilder {
     /// Declares whether repeating the request is harmless, regardless of its method. If it is, the manager's retry policy applies even
     /// after the request may have reached the server.
     /// - Parameter isIdempotent: `true` if repeating the request is harmless.
-    public func set(isIdempotent: Bool) -> RequestBuilder { with { $0.isIdempotent = isIdempotent } }
+    public func set(isIdempotent: Bool) -> RequestBuilder { with { $0.settings.isIdempotent = isIdempotent } }
 
     /// Makes requests with the same identifier duplicates of each other, regardless of method, URL and body: see `DuplicatedHandler`. Their
     /// kind of result and their secret header fields must be equal as well.
@@ -46,7 +46,7 @@ extension RequestBuilder {
 
     /// Starts the request without waiting in the manager's queues: those of `throttle`, `maximumConnectionsPerHost` and
     /// `maximumConcurrentRequests`.
-    public func withoutQueueing() -> RequestBuilder { set(option: BypassesThrottle.self, to: true) }
+    public func withoutQueueing() -> RequestBuilder { with { $0.settings.bypassesQueues = true } }
 
     /// Sets the networks that the request may use. Only Apple platforms distinguish them. `nil` keeps a setting.
     /// - Parameters:
@@ -58,9 +58,14 @@ extension RequestBuilder {
         allowsCellularAccess: Bool? = nil, allowsExpensiveNetworkAccess: Bool? = nil, allowsConstrainedNetworkAccess: Bool? = nil
     ) -> RequestBuilder {
         with { builder in
-            if let allowsCellularAccess { builder.options[AllowsCellularAccess.self] = allowsCellularAccess }
-            if let allowsExpensiveNetworkAccess { builder.options[AllowsExpensiveNetworkAccess.self] = allowsExpensiveNetworkAccess }
-            if let allowsConstrainedNetworkAccess { builder.options[AllowsConstrainedNetworkAccess.self] = allowsConstrainedNetworkAccess }
+            let answers: [(Bool?, NetworkTraits)] = [
+                (allowsCellularAccess, .cellular), (allowsExpensiveNetworkAccess, .expensive),
+                (allowsConstrainedNetworkAccess, .constrained),
+            ]
+            for case (let isAllowed?, let trait) in answers {
+                builder.settings.excludedNetworks.remove(trait)
+                if !isAllowed { builder.settings.excludedNetworks.insert(trait) }
+            }
         }
     }
 

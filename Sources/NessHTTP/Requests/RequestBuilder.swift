@@ -13,16 +13,15 @@ import Foundation
 ///
 /// let first = try await users.decoded(as: [User].self)
 /// let second = try await users
-///     .set(.appendAndOverwriteSameKey, urlParameters: ["page": 2])
+///     .set(urlParameters: ["page": 2])
 ///     .decoded(as: [User].self)
 /// ```
 ///
 /// **Order does not matter.** Setters of different things commute. A body's own header fields, such as `Content-Type`, belong to the body
 /// and are replaced with it. A header field that the caller sets wins, whether it is set before the body or after.
 ///
-/// **Setting twice.** `set(headers:)` adds to the header fields that earlier calls set, and replaces those of the same name.
-/// `set(urlParameters:)` replaces all parameters that earlier calls set. A `SetOption` changes this, for both. Limits and policies keep
-/// the last value. Validators, groups and secret names add up.
+/// **Setting twice.** `set(headers:)` and `set(urlParameters:)` add to what earlier calls set, and replace what has the same name. A
+/// `SetOption` changes this. Limits and policies keep the last value. Validators, groups and secret names add up.
 ///
 /// **Errors are delivered by the promise.** No setter throws. An invalid URL, and parameters or a body that cannot be encoded, fail the
 /// request with `NessError.invalidRequest` when it is started. Ness then sends nothing. `build()` throws the same error immediately.
@@ -51,6 +50,8 @@ public struct RequestBuilder: Sendable {
     var deadlineEnd: RequestDeadline?
     var redirects: RedirectPolicy?
     var allowsInsecureRedirects: Bool?
+    /// The settings that tell requests apart, except for that of insecure redirects.
+    var settings = RequestSettings()
     /// The names that the caller added and removed.
     var secretNames = SecretNames()
     var groups: Set<String> = []
@@ -64,7 +65,6 @@ public struct RequestBuilder: Sendable {
     var errorDecoding: ErrorDecoding?
     /// The decoder for JSON; `nil` for the manager's.
     var jsonDecoder: JSONDecoder?
-    var isIdempotent: Bool?
     var duplicateIdentifier: String?
     /// The closures that receive the request's events while it runs; `nil` for none.
     var listeners: RequestListeners?
@@ -123,14 +123,15 @@ public struct RequestBuilder: Sendable {
             }
             // A relative URL without a base URL stays relative. The pipeline fails it.
             if let absolute = try? RequestPreparation.resolve(url, against: environment.baseURL) { url = absolute }
+            var settings = settings
+            settings.allowsInsecureRedirects = allowsInsecureRedirects ?? defaults.allowsInsecureRedirects
             let secrets = secrets
             var headers = headers
             headers.secrets = secrets
             return HTTPRequest(
                 method, url: url, headers: headers, body: try finishedBody(), timeout: timeout ?? defaults.timeout,
-                deadline: timeToDeadline, redirects: redirects ?? defaults.redirects,
-                allowsInsecureRedirects: allowsInsecureRedirects ?? defaults.allowsInsecureRedirects, isIdempotent: isIdempotent,
-                secrets: secrets, options: options, jsonDecoder: jsonDecoder ?? defaults.jsonDecoder)
+                deadline: timeToDeadline, redirects: redirects ?? defaults.redirects, settings: settings, secrets: secrets,
+                options: options, jsonDecoder: jsonDecoder ?? defaults.jsonDecoder)
         } catch {
             let redactor = redactor
             let reason = redactor.redacted(text: reason(error))
@@ -191,7 +192,7 @@ public struct RequestBuilder: Sendable {
                 (builder.deadline, builder.deadlineEnd) = (deadline, nil)
                 builder.options[SharedDeadline.self] = nil
             }
-            if let connectTimeout { builder.options[ConnectTimeout.self] = connectTimeout }
+            if let connectTimeout { builder.settings.connectTimeout = connectTimeout }
         }
     }
 

@@ -1,6 +1,7 @@
 import NessLock
 
 /// The limit of a manager's retries, as a fraction of its recent requests. It keeps retries from multiplying the load during an outage.
+/// A request that a loader sends again before it has a response counts as a retry.
 public struct RetryBudget: Sendable, Hashable {
     /// The largest number of retries in a window, as a fraction of its requests: 0.2 is a fifth.
     public var ratio: Double

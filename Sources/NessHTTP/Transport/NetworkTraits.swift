@@ -5,26 +5,14 @@ import Dispatch
 import Network
 #endif
 
-/// The traits of a network that a request may exclude.
-struct NetworkTraits: OptionSet, Sendable, Hashable {
-    let rawValue: Int
-
-    static let cellular = NetworkTraits(rawValue: 1)
-    static let expensive = NetworkTraits(rawValue: 2)
-    static let constrained = NetworkTraits(rawValue: 4)
-
-    init(rawValue: Int) { self.rawValue = rawValue }
-
+extension NetworkTraits {
     /// Makes the traits that a request excludes.
     /// - Parameters:
     ///   - request: The request.
     ///   - reason: The raw value of `URLError.networkUnavailableReason`, if there is one. It also reports networks that the URLSession
     ///     excludes.
     init(refusedBy request: HTTPRequest, reason: Int? = nil) {
-        self = []
-        if !request[AllowsCellularAccess.self] { insert(.cellular) }
-        if !request[AllowsExpensiveNetworkAccess.self] { insert(.expensive) }
-        if !request[AllowsConstrainedNetworkAccess.self] { insert(.constrained) }
+        self = request.settings.excludedNetworks
         if let reason, (0...2).contains(reason) { insert(NetworkTraits(rawValue: 1 << reason)) }
     }
 

@@ -1,12 +1,3 @@
-/// A request option that indicates whether the request may use a cellular connection.
-enum AllowsCellularAccess: RequestOptionKey { static let defaultValue = true }
-
-/// A request option that indicates whether the request may use a network that the system considers expensive.
-enum AllowsExpensiveNetworkAccess: RequestOptionKey { static let defaultValue = true }
-
-/// A request option that indicates whether the request may use a network in Low Data Mode.
-enum AllowsConstrainedNetworkAccess: RequestOptionKey { static let defaultValue = true }
-
 /// A request option that asks the transport to deliver the body with its content coding, as the server sent it, and to add no
 /// `Accept-Encoding` itself. Over a transport whose `Transport.keepsContentCoding` is false, such as `URLSessionTransport`, the request
 /// fails with `NessError.invalidRequest` before it is sent.

@@ -136,15 +136,17 @@ import Testing
         }
     }
 
-    @Test("entries leave in the order of their last use, even if others were removed between") func order() {
+    @Test("entries leave in the order of their last use, even if others were removed between") func order() throws {
         var entries = CacheEntries<CacheKey, Int>(), model: [(key: CacheKey, value: Int)] = [], seed: UInt64 = 1
+        let distinction = try #require(RequestDistinction(HTTPRequest(url: try url("https://mock.test/"))))
         func random(_ limit: Int) -> Int {
             seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             return Int(seed >> 33) % limit
         }
         for step in 0..<5_000 {
             let key = CacheKey(
-                url: ExactText("\(random(8))"), user: ExactText("\(random(2))"), credential: ExactText("\(random(2))"))
+                url: ExactText("\(random(8))"), user: ExactText("\(random(2))"), credential: ExactText("\(random(2))"),
+                distinction: distinction)
             let known = model.first { $0.key == key }
             switch random(6) {
             case 0, 1:

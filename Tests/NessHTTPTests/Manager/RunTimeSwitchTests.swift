@@ -119,7 +119,7 @@ import FoundationNetworking
                 #expect(text == "none")
             }
         }
-        #expect(made.total >= 1)
+        #expect(made.total == 2)
     }
 
     @Test("each request decides on cellular access") func cellular() async throws {

@@ -42,7 +42,7 @@ import Testing
             .build()
         #expect(request.method == .put && request.url.absoluteString == "https://mock.test/x?a=1&b=2" && request.headers["a"] == "1")
         #expect(request.body?.data == Data("body".utf8) && request.body?.headers["content-type"] == "text/plain")
-        #expect(request.timeout == .seconds(5) && request.deadline == .seconds(9) && request.allowsInsecureRedirects)
+        #expect(request.timeout == .seconds(5) && request.deadline == .seconds(9) && request.settings.allowsInsecureRedirects)
         #expect(request[Tag.self] == "t")
         guard case .stop = request.redirects else { return #expect(Bool(false), "it follows redirects") }
         #expect(request.curlCommand.contains("PUT") && request.curlCommand.contains("body"))
@@ -79,8 +79,8 @@ import Testing
     func networks() throws {
         let request = Ness().get("https://example.com/")
         let plain = try request.build()
-        #expect(plain[AllowsExpensiveNetworkAccess.self] && plain[AllowsConstrainedNetworkAccess.self])
+        #expect(plain.settings.excludedNetworks.isEmpty)
         let modest = try request.set(allowsExpensiveNetworkAccess: false, allowsConstrainedNetworkAccess: false).build()
-        #expect(!modest[AllowsExpensiveNetworkAccess.self] && !modest[AllowsConstrainedNetworkAccess.self])
+        #expect(modest.settings.excludedNetworks == [.expensive, .constrained])
     }
 }

@@ -34,10 +34,11 @@ import FoundationNetworking
         let ness = Ness { $0.timeout = .seconds(9) }
         var old = URLRequest(url: try url("https://mock.test/x"))
         let request = try ness.httpRequest(old).build()
-        #expect(request.method == .get && request.body == nil && request.timeout == .seconds(9) && request[AllowsCellularAccess.self])
+        #expect(request.method == .get && request.body == nil && request.timeout == .seconds(9))
+        #expect(request.settings.excludedNetworks.isEmpty)
         old.allowsCellularAccess = false
         let forbidding = try ness.httpRequest(old).build()
-        #expect(!forbidding[AllowsCellularAccess.self])
+        #expect(forbidding.settings.excludedNetworks == .cellular)
     }
 
     @Test(

@@ -84,7 +84,7 @@ extension Pipeline {
             }
         }
         guard let cache else { return try await share(request, context) }
-        return try await cache.load(request, in: context, self)
+        return try await cache.load(request, over: CacheUpstream(pipeline: self, context: context))
     }
 
     // Not inlined, like every asynchronous step that most requests do not take: the frame of `attempt` would have room for it.
@@ -102,7 +102,9 @@ extension Pipeline {
             guard Self.isTransientAuthenticationFailure(error), let cache, let user = authentication.userIdentifier else { throw error }
             var request = request
             if let jar { jar.add(to: &request, in: &context) }
-            guard let stored = await cache.answer(toUser: user, request, in: context, self) else { throw error }
+            guard let stored = await cache.answer(toUser: user, request, over: CacheUpstream(pipeline: self, context: context)) else {
+                throw error
+            }
             return stored
         }
     }

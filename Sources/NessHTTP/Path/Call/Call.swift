@@ -150,6 +150,8 @@ final class Call: Sendable {
         if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
         finishProgress()
         // Before the promise settles: from then on nothing may be sent for the call.
+        // The task of a loader ends the requests that the loader made.
+        for member in ended.held.others where !member.context.isLoaderMade { member.leave() }
         switch ended.held.wait {
         case .flight(let member): member.leave()
         case .pause(let waiter, _): waiter.resume(.failure(CancellationError()))
@@ -202,7 +204,18 @@ final class Call: Sendable {
 
     // MARK: the flight
 
-    /// Notes the flight that the call takes part in.
+    /// The flight that the call waits in; `nil` for none.
+    var flight: Flight? { state.withLock { $0.flight } }
+
+    /// True if a flight runs for the call. A call never joins such a flight: it would wait for itself.
+    func isMember(of flight: Flight) -> Bool { state.withLock { $0.isMember(of: flight) } }
+
+    /// Notes a flight of the call beside the one that it waits in: see `CallState.enter(other:)`.
+    func enter(other member: Flight.Member) throws {
+        if !state.withLock({ $0.enter(other: member) }), !member.context.isLoaderMade { throw CancellationError() }
+    }
+
+    /// Notes the flight that the call waits in.
     /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the flight.
     func enter(_ member: Flight.Member) throws {
         // Counted first: an end of the call at this moment must find the caller counted.
@@ -219,7 +232,7 @@ final class Call: Sendable {
     /// - Throws: `CancellationError` if the call has ended.
     func leaveFlight(_ flight: Flight, after outcome: Result<HTTPResponse, any Error>) throws {
         let isInterrupted = if case .failure(is Paused) = outcome { true } else { false }
-        try state.withLock { try $0.leaveFlight(interrupted: isInterrupted ? flight.finished : nil) }
+        try state.withLock { try $0.leave(flight, interrupted: isInterrupted ? flight.finished : nil) }
     }
 
     /// The state that outlives the attempts of a download; `nil` before the first flight.

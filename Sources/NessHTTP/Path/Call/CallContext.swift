@@ -31,6 +31,12 @@ struct CallContext: Sendable {
     var validators: [any ResponseValidator] { isLoaderMade ? [] : call.options.validators }
     /// The transport of this call alone; `nil` for the manager's.
     var transport: (any Transport)? { call.options.overrides?.transport }
+    /// True if the request may share an exchange or a stored response. A stream passes each piece of the body to its one reader. Nothing tells
+    /// what a transport or a loader of the request does to the exchange.
+    var mayShare: Bool {
+        let overrides = call.options.overrides
+        return options.kind != .stream && overrides?.transport == nil && overrides?.loaders.exchange.isEmpty != false
+    }
     /// True if a custom loader made the request, on behalf of the call.
     var isLoaderMade: Bool { box.fields.isLoaderMade }
     /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.

@@ -17,6 +17,8 @@ struct CallState: Sendable {
         /// The task that makes the attempts; `nil` before the start, and for a call that is awaited.
         fileprivate(set) var task: Task<Void, Never>?
         fileprivate(set) var wait = Wait.none
+        /// The flights beside that of `wait`: those that a loader has started meanwhile, and those of requests that loaders made.
+        fileprivate(set) var others: [Flight.Member] = []
         /// `nil` without a deadline, and during a pause.
         fileprivate(set) var deadline: Deadline?
         /// Ends the work that another result can replace at the deadline; `nil` if the deadline ends the call.
@@ -194,6 +196,16 @@ struct CallState: Sendable {
 
     // MARK: the flight
 
+    /// The flight that the call waits in; `nil` for none. A loader that sends the request again meanwhile makes an extra request.
+    var flight: Flight? { if case .flight(let member) = active?.wait { member.flight } else { nil } }
+
+    /// True if a flight runs for the call.
+    func isMember(of flight: Flight) -> Bool { self.flight === flight || active?.others.contains { $0.flight === flight } == true }
+
+    /// The call has joined a flight beside the one that it waits in, or for a request that a loader made.
+    /// - Returns: False after the end.
+    mutating func enter(other member: Flight.Member) -> Bool { change { $0.others.append(member) } != nil }
+
     /// The call has joined a flight.
     /// - Returns: The state of the download that the call took part in before, to be left outside the lock.
     /// - Throws: `CancellationError` after the end, `Call.Paused` during a pause. The caller then has to leave the flight.
@@ -213,10 +225,16 @@ struct CallState: Sendable {
     }
 
     /// The flight has ended, or the call has left it.
-    /// - Parameter interrupted: The outcome of the flight, which may follow, if a pause has ended the call's part; `nil` otherwise.
+    /// - Parameters:
+    ///   - flight: The flight.
+    ///   - interrupted: The outcome of the flight, which may follow, if a pause has ended the call's part; `nil` otherwise.
     /// - Throws: `CancellationError` after the end.
-    mutating func leaveFlight(interrupted: FinishedDownload? = nil) throws {
+    mutating func leave(_ flight: Flight, interrupted: FinishedDownload? = nil) throws {
         let isActive: Void? = change { active in
+            if let index = active.others.firstIndex(where: { $0.flight === flight }) {
+                active.others.remove(at: index)
+                return
+            }
             active.interrupted = interrupted
             if case .flight = active.wait { active.wait = .none }
         }

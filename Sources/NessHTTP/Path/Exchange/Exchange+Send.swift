@@ -21,7 +21,7 @@ extension Pipeline {
             let exchange = try makeExchange(request, flight, sink, bytesBefore)
             defer { exchange.finish() }
             try flight.add(exchange)
-            let isQueued = !request[BypassesThrottle.self]
+            let isQueued = !request.settings.bypassesQueues
             if isQueued, let group = exchange.group { try await enter(group, exchange) }
             var place = isQueued ? enterHost(of: request) : nil
             while true {
@@ -99,7 +99,7 @@ extension Pipeline {
         try breaker?.check(request, group) { flight.context.error(.circuitOpen, $0) }
         return Exchange(
             flight, sink: sink, bytesBefore: bytesBefore, group: group,
-            jar: sink == nil || request[BypassesCookies.self] ? nil : jar, hosts, total, clock)
+            jar: sink == nil || request.settings.bypassesCookies ? nil : jar, hosts, total, clock)
     }
 
     /// True if code of the application runs while the request is sent.
@@ -164,8 +164,14 @@ extension Pipeline {
             let loaders = loaders(at: .exchange, context)
             if loaders.isEmpty { return try await wire.send(request, exchange, in: context, isLate: true) }
             return try await loaders.load(request, in: context) { [self] request, context in
+                // A loader sends the request again while it waits for the first response.
+                let isExtra = !exchange.beginSending() && !context.isLoaderMade
+                defer { exchange.endSending() }
+                if isExtra, !ledger.takeRetry() {
+                    throw context.error(.duplicate, "the retry budget of the manager allows no extra request now")
+                }
                 // What a loader has changed is checked like any other request.
-                try await wire.send(OutgoingCheck.checked(request.withOneCookieField), exchange, in: context, isLate: true)
+                return try await wire.send(OutgoingCheck.checked(request.withOneCookieField), exchange, in: context, isLate: true)
             }
         }
     }

@@ -185,6 +185,12 @@ extension Exchange {
         flight.abandon(error)
     }
 
+    /// Notes that a loader has passed the request on.
+    /// - Returns: False if the loader waits for another response meanwhile.
+    func beginSending() -> Bool { state.withLock { $0.beginSending() } }
+
+    func endSending() { state.withLock { $0.endSending() } }
+
     /// Notes that code of the application starts, which may ignore a cancellation: a stop then ends the flight without it.
     /// - Throws: The error with which the request was stopped.
     func beginApplicationCode() throws { try state.withLock { try $0.beginApplicationCode() } }

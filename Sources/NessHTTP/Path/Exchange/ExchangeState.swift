@@ -37,6 +37,8 @@ struct ExchangeState: Sendable {
     private(set) var permit: CircuitPermit?
     /// The body that is sent, if its bytes may have to be waited for.
     var body: HTTPBody?
+    /// The number of requests that loaders have passed on and wait for.
+    private var sending = 0
 
     var isFinished: Bool { if case .finished = phase { true } else { false } }
 
@@ -73,6 +75,15 @@ struct ExchangeState: Sendable {
         try check()
         if case .running(let running) = phase { phase = .running(Running(end: running.end, abandonsFlight: true)) }
     }
+
+    /// A loader passes the request on.
+    /// - Returns: False if it waits for another response meanwhile.
+    mutating func beginSending() -> Bool {
+        sending += 1
+        return sending == 1
+    }
+
+    mutating func endSending() { sending -= 1 }
 
     /// A closure can end what runs from now on. The first closure stays.
     /// - Returns: The error to end it with immediately; `nil` if it may run.
@@ -124,8 +135,14 @@ struct IdleClock: Sendable {
     /// True once the head of the response has arrived.
     private(set) var hasHead = false
     /// The number of checks that have started.
-    private var checkCount = 0
-    private var timer: (number: Int, timer: StartedTimer)?
+    private(set) var checkCount = 0
+    private var planned: PlannedCheck?
+
+    /// A check that a timer will start.
+    struct PlannedCheck: Sendable {
+        let number: Int
+        let timer: StartedTimer
+    }
 
     /// The time starts, with no head.
     mutating func begin(at now: Duration) { (lastActivity, hasHead) = (now, false) }
@@ -165,14 +182,14 @@ struct IdleClock: Sendable {
     /// A check has started its timer. The timer of the latest check stays: it includes the callers who joined last.
     /// - Returns: The timer that is superfluous.
     mutating func plan(_ started: StartedTimer, ofCheck number: Int) -> StartedTimer? {
-        if let timer, timer.number > number { return started }
-        defer { timer = (number, started) }
-        return timer?.timer
+        if let planned, planned.number > number { return started }
+        defer { planned = PlannedCheck(number: number, timer: started) }
+        return planned?.timer
     }
 
     fileprivate mutating func finish() -> StartedTimer? {
-        defer { timer = nil }
-        return timer?.timer
+        defer { planned = nil }
+        return planned?.timer
     }
 }
 

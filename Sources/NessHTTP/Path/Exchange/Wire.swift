@@ -52,7 +52,7 @@ final class Wire: Sendable {
         return connectTimeout(of: request).flatMap { $0 > .zero ? $0 : nil }
     }
 
-    private func connectTimeout(of request: HTTPRequest) -> Duration? { request[ConnectTimeout.self] ?? connectTimeout }
+    private func connectTimeout(of request: HTTPRequest) -> Duration? { request.settings.connectTimeout ?? connectTimeout }
 
     /// Checks what no other step does, and returns the request with what it demands of the transport. The response names the request
     /// without the demands: a redirect to another host would inherit them.
@@ -90,7 +90,7 @@ final class Wire: Sendable {
         }
     }
 
-    private func maximumBytes(of request: HTTPRequest) -> Int? { request[MaximumResponseBytes.self] ?? maximumBytes }
+    private func maximumBytes(of request: HTTPRequest) -> Int? { request.settings.maximumResponseBytes ?? maximumBytes }
 
     /// Calls the transport and collects the response.
     /// - Parameters:

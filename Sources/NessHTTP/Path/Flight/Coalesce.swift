@@ -65,6 +65,8 @@ final class Coalesce: Sendable {
             let identity = RequestIdentity(request, in: context, ignoring: ignoredHeaders)
         else { return Decision() }
         guard let flight = flights.withLock({ $0.running(identity) }) else { return Decision(identity: identity) }
+        // A loader that sends the request again wants a second response. Two downloads to one file would wait for each other.
+        if context.options.kind != .download, context.call.isMember(of: flight) { return Decision() }
         let duplicate = DuplicatedRequest(kind: context.options.kind, request: request, callerCount: flight.callerCount)
         let decision = handler.decide(on: duplicate)
         // Made where it is needed: a caller who joins, the most frequent case, needs none.

@@ -86,7 +86,7 @@ struct RedirectHistory: Sendable {
         guard let scheme = following.url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             throw failure(response, "the redirect leads to \(following.url.scheme ?? "no scheme"), not to http or https")
         }
-        if scheme == "http", response.url.scheme?.lowercased() == "https", !following.allowsInsecureRedirects {
+        if scheme == "http", response.url.scheme?.lowercased() == "https", !following.settings.allowsInsecureRedirects {
             throw failure(response, "the redirect leads from https to http")
         }
         return (following, false)

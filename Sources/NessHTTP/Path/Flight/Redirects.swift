@@ -35,7 +35,8 @@ extension Pipeline {
     @inline(never)
     private func load(_ request: HTTPRequest, _ redirected: RedirectedFlight, from cache: CacheStep) async throws -> HTTPResponse {
         let flight = redirected.flight
-        return try await cache.load(withCookies(request, flight), in: flight.context, self, after: redirected)
+        let upstream = CacheUpstream(pipeline: self, context: flight.context, redirected: redirected)
+        return try await cache.load(withCookies(request, flight), over: upstream)
     }
 
     /// Sends a request of a flight, and stores the cookies that the response sets.
@@ -43,7 +44,7 @@ extension Pipeline {
     func send(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int) async throws -> HTTPResponse {
         let response = try await exchange(request, flight, sink, bytesBefore: bytesBefore)
         // An exchange with a sink stores them at the head: the end of the body may be hours away, or never come.
-        if let jar, sink == nil, !request[BypassesCookies.self] { jar.store(from: response.headers, url: response.url) }
+        if let jar, sink == nil, !request.settings.bypassesCookies { jar.store(from: response.headers, url: response.url) }
         return response
     }
 

@@ -15,10 +15,10 @@ extension Pipeline {
                 outcome = await run(member.flight)
             }
             context.call.setPartialResponse(nil)
-            if !context.isLoaderMade {
-                if !request.method.isSafe, member.flight.mayHaveActed { context.call.noteAction(inAttempt: context.attempt) }
-                try context.call.leaveFlight(member.flight, after: outcome)
+            if !context.isLoaderMade, !request.method.isSafe, member.flight.mayHaveActed {
+                context.call.noteAction(inAttempt: context.attempt)
             }
+            do { try context.call.leaveFlight(member.flight, after: outcome) } catch  where context.isLoaderMade {}
             if let response = try Self.judge(outcome, of: member.flight, for: request, in: context) { return response }
         }
     }
@@ -52,14 +52,19 @@ extension Pipeline {
     /// - Returns: The caller as a member. Without a waiter, the caller has to run the flight.
     @inline(never)
     private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> Flight.Member {
+        // A loader sends the request while the call waits for the same one.
+        var own = context.isLoaderMade || context.options.kind == .download ? nil : context.call.flight
+        let isExtra = own != nil
+        // Without a budget for an extra request, the loader gets the response of the first.
+        if isExtra, ledger.takeRetry() { own = nil }
         while true {
             // Again after a flight that a caller decided to join, and that has ended: a drop may have ended both.
             try Task.checkCancellation()
-            let decision = try coalesce.decide(request, in: context)
+            let decision = try own.take().map { Coalesce.Decision(joined: $0) } ?? coalesce.decide(request, in: context)
             // A closure that the handler gave replaces the caller, and gets a separate call.
             var joining = context
             if decision.completion != nil { joining = context.inSeparateCall(context.request, clock: clock) }
-            guard let member = try joinOrBegin(request, joining, decision) else { continue }
+            guard let member = try joinOrBegin(request, joining, decision, isExtra: isExtra) else { continue }
             if let exclusion = decision.exclusion {
                 decision.replaced?.excludeMembers(becauseOf: exclusion)
                 if let completion = decision.completion {
@@ -73,21 +78,22 @@ extension Pipeline {
 
     /// Returns a caller as a member of a flight; `nil` if another caller was faster.
     private func joinOrBegin(
-        _ request: HTTPRequest, _ context: CallContext, _ decision: Coalesce.Decision
+        _ request: HTTPRequest, _ context: CallContext, _ decision: Coalesce.Decision, isExtra: Bool
     ) throws -> Flight.Member? {
         if let joined = decision.joined {
             guard let member = joined.join(request, in: context, excludingOthers: decision.exclusion) else { return nil }
-            do { try note(member, context) } catch {
+            do { try note(member, context, isExtra: isExtra) } catch {
                 member.leave()
                 throw error
             }
             return member
         }
         let flight = Flight(request, decision.identity, in: context)
-        let isRunner = decision.completion == nil && !needsTask(request, context, isShared: decision.identity != nil)
+        // An extra request ends without its caller, whose other request continues.
+        let isRunner = decision.completion == nil && !isExtra && !needsTask(request, context, isShared: decision.identity != nil)
         // The caller joins before others can see the flight. A flight without members would be closed.
         guard let member = flight.join(request, in: context, isRunner: isRunner) else { return nil }
-        do { try note(member, context) } catch {
+        do { try note(member, context, isExtra: isExtra) } catch {
             flight.discard()
             throw error
         }
@@ -100,8 +106,8 @@ extension Pipeline {
     }
 
     /// Notes a caller's flight, so that its end and a pause leave the flight.
-    private func note(_ member: Flight.Member, _ context: CallContext) throws {
-        if !context.isLoaderMade { try context.call.enter(member) }
+    private func note(_ member: Flight.Member, _ context: CallContext, isExtra: Bool) throws {
+        try isExtra || context.isLoaderMade ? context.call.enter(other: member) : context.call.enter(member)
     }
 
     /// True if the flight needs a separate task, because the caller may have to continue before the flight ends: other callers still

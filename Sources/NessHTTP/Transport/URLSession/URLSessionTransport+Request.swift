@@ -25,10 +25,11 @@ extension URLSessionTransport {
         }
         urlRequest.timeoutInterval = never
         urlRequest.httpShouldHandleCookies = false
-        urlRequest.allowsCellularAccess = request[AllowsCellularAccess.self]
+        let excluded = request.settings.excludedNetworks
+        urlRequest.allowsCellularAccess = !excluded.contains(.cellular)
         #if !canImport(FoundationNetworking)
-        urlRequest.allowsExpensiveNetworkAccess = request[AllowsExpensiveNetworkAccess.self]
-        urlRequest.allowsConstrainedNetworkAccess = request[AllowsConstrainedNetworkAccess.self]
+        urlRequest.allowsExpensiveNetworkAccess = !excluded.contains(.expensive)
+        urlRequest.allowsConstrainedNetworkAccess = !excluded.contains(.constrained)
         #endif
         for field in request.headers {
             // White space around a value has no meaning, but libcurl omits a field whose value is only white space.

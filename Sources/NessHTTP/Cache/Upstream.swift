@@ -1,0 +1,42 @@
+/// The steps below the cache, and what the cache has to know of the call whose request they send.
+protocol Upstream: Sendable {
+    /// The number of the call's attempt, counted from 1.
+    var attempt: Int { get }
+    /// Knows which part of the `Cookie` field the request has set itself; `nil` if all of it.
+    var cookies: JarCookies? { get }
+    /// True if the response is kept in memory, and may be shared with equal requests.
+    var isCacheable: Bool { get }
+    /// True if requests that the caller declares equal may differ.
+    var hasDuplicateIdentifier: Bool { get }
+
+    /// Returns the way on which a request reaches the server, by which a server may tell users apart.
+    func route(of request: HTTPRequest) -> String
+    /// Sends a request.
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse
+    /// Sends a request for which there is a replacement, until the deadline of the call.
+    func sendUntilDeadline(_ operation: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse
+    /// Continues with a request in the background. It sees neither the caller's policies nor the caller's events. A reset ends it.
+    func inBackground(_ request: HTTPRequest, _ operation: @escaping @Sendable (any Upstream) async throws -> HTTPResponse)
+    /// Makes an error of the request.
+    func error(_ kind: NessError.Kind, _ reason: String) -> NessError
+}
+
+/// A request that the cache may serve, and the responses that are stored for it.
+final class CacheQuery: Sendable {
+    let request: HTTPRequest
+    let key: CacheKey
+    let directives: CacheControl
+    let stored: CacheMatch
+    let upstream: any Upstream
+
+    init(_ request: HTTPRequest, _ key: CacheKey, _ directives: CacheControl, _ stored: CacheMatch, _ upstream: any Upstream) {
+        self.request = request
+        self.key = key
+        self.directives = directives
+        self.stored = stored.usable(in: upstream.attempt)
+        self.upstream = upstream
+    }
+
+    /// Returns the same query with what a storage has.
+    func with(_ stored: CacheMatch) -> CacheQuery { CacheQuery(request, key, directives, stored, upstream) }
+}
