@@ -34,14 +34,9 @@ final class DownloadSink: BodySink {
     }
 
     private let file: PartialFile
+    private let target: DownloadTarget
     private let span: Int
     private let requested: RequestedBytes
-    /// The number of spans into which the file is split once its length is known.
-    private let spanCount: Int
-    /// The treatment of a compressed file.
-    private let codingRule: DownloadCoding
-    /// The properties that the file must have. Its size is checked as soon as it is known.
-    private let expectation: FileExpectation?
     /// The field for the version of the saved file. `nil` to request the file unconditionally.
     private let condition: (name: String, value: String)?
     /// Called when the server responds to a request for a part with the whole file.
@@ -49,19 +44,16 @@ final class DownloadSink: BodySink {
     private let state: Lock<State>
 
     init(
-        _ file: PartialFile, generation: Int, span: Int, requested: RequestedBytes, spanCount: Int, coding: DownloadCoding = .refused,
-        expectation: FileExpectation? = nil, condition: (name: String, value: String)? = nil,
-        onIgnoredRange: @escaping @Sendable () -> Void = {}
+        _ file: PartialFile, of target: DownloadTarget, span: Int, requested: RequestedBytes,
+        condition: (name: String, value: String)? = nil, onIgnoredRange: @escaping @Sendable () -> Void = {}
     ) {
-        codingRule = coding
-        self.expectation = expectation
-        self.condition = condition
-        self.onIgnoredRange = onIgnoredRange
         self.file = file
+        self.target = target
         self.span = span
         self.requested = requested
-        self.spanCount = spanCount
-        state = Lock(State(generation: generation))
+        self.condition = condition
+        self.onIgnoredRange = onIgnoredRange
+        state = Lock(State(generation: file.present.generation))
     }
 
     /// The head of the response whose body was taken as a whole. A loader may have put another response in the place of one that broke off.
@@ -74,15 +66,17 @@ final class DownloadSink: BodySink {
 
     var progress: (completed: Int64, total: Int64?)? { file.progress }
 
+    func reportProgress(to report: @escaping @Sendable (Int64, Int64?) -> Void) { file.reportProgress(to: report) }
+
     func adapted(_ request: HTTPRequest) throws -> HTTPRequest {
         guard request.method != .head else {
             throw NessError.invalidRequest(NessError.Context(request: request, reason: "a HEAD brings no file to save"))
         }
         var request = request
-        if codingRule != .asStored || !request.headers.contains(HeaderName.acceptEncoding) {
+        if target.coding != .asStored || !request.headers.contains(HeaderName.acceptEncoding) {
             request.headers[HeaderName.acceptEncoding] = "identity"
         }
-        if codingRule == .asStored { request[KeepsContentCoding.self] = true }
+        if target.coding == .asStored { request[KeepsContentCoding.self] = true }
         if let condition { request.headers[condition.name] = condition.value }
         request.headers[HeaderName.range] = requested.range
         request.headers[HeaderName.ifRange] = requested.range == nil ? nil : file.record.validator
@@ -116,7 +110,7 @@ final class DownloadSink: BodySink {
     /// explain the error.
     private func check(size: Int64, _ response: HTTPResponse?) throws {
         do {
-            try expectation?.check(size: size)
+            try target.expectation?.check(size: size)
         } catch {
             state.withLock { $0.mismatched = response?.asWhole(by: file.record) }
             throw error
@@ -128,14 +122,14 @@ final class DownloadSink: BodySink {
         let headers = whole.receivedHeaders
         let coding = ContentCoding.codings(in: headers).joined(separator: ", ")
         if coding.isEmpty { return }
-        if codingRule == .asStored {
+        if target.coding == .asStored {
             // A loader has sent another request, without the option. Such bytes must not be mixed with compressed ones.
             guard response.headers[HeaderName.contentEncoding] == response.receivedHeaders[HeaderName.contentEncoding] else {
                 throw TransportError(.malformedResponse, "the file (\(coding)) was decompressed, although it was requested as it is stored")
             }
             return
         }
-        guard codingRule == .unpacked else {
+        guard target.coding == .unpacked else {
             throw TransportError(.malformedResponse, "the server compressed the file (\(coding)), which was not requested")
         }
         if response.statusCode == 206 { throw RangeMismatch() }
@@ -198,11 +192,11 @@ final class DownloadSink: BodySink {
         }
         // The first part announces the length of the file. A file that cannot be resumed is fetched as a whole.
         guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw RangeMismatch() }
-        return { [spanCount] record in
+        return { [count = target.partCount] record in
             record.validator = validator
             record.total = size
             record.takeFields(of: response)
-            record.spans = PartialRecord.spans(of: size, cutInto: spanCount)
+            record.spans = PartialRecord.spans(of: size, cutInto: count)
         }
     }
 
@@ -218,7 +212,7 @@ final class DownloadSink: BodySink {
         }
         // Without an announced length, the server could send bytes without end.
         let count = file.progress.completed + Int64(data.count)
-        if let size = expectation?.size, count > size { try check(size: count, state.withLock { $0.head }) }
+        if let size = target.expectation?.size, count > size { try check(size: count, state.withLock { $0.head }) }
         try await file.write(data, toSpan: span, in: generation)
     }
 

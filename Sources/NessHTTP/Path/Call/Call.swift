@@ -145,7 +145,7 @@ final class Call: Sendable {
     ) {
         ended.deadlineTimer?.cancel()
         // Before the promise settles: a handler may start another download to the same file.
-        ended.held.carryOver?.leave()
+        ended.held.job?.detach()
         options.sink?.callDidEnd(outcome)
         if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
         finishProgress()
@@ -205,28 +205,30 @@ final class Call: Sendable {
     /// Notes the flight that the call takes part in.
     /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the flight.
     func enter(_ member: Flight.Member) throws {
-        // Counted first: an end of the call at this moment must find the caller counted.
-        member.flight.carryOver?.join()
+        let job = member.flight.context.job
+        // Attached first: an end of the call at this moment must find the caller attached.
+        job?.attach()
         do {
-            try state.withLock { try $0.enter(member) }?.leave()
+            try state.withLock { try $0.enter(member) }?.detach()
         } catch {
-            member.flight.carryOver?.leave()
+            job?.detach()
             throw error
         }
     }
 
     /// Notes that the flight has ended, or that the call has left it.
     /// - Throws: `CancellationError` if the call has ended.
-    func leaveFlight(_ flight: Flight, after outcome: Result<HTTPResponse, any Error>) throws {
+    func leaveFlight(after outcome: Result<HTTPResponse, any Error>) throws {
         let isInterrupted = if case .failure(is Paused) = outcome { true } else { false }
-        try state.withLock { try $0.leaveFlight(interrupted: isInterrupted ? flight.finished : nil) }
+        try state.withLock { try $0.leaveFlight(isInterrupted: isInterrupted) }
     }
 
-    /// The state that outlives the attempts of a download; `nil` before the first flight.
-    var carryOver: DownloadCarryOver? { state.withLock { $0.active?.carryOver } }
-
-    /// The outcome of the download that a pause has interrupted; `nil` after any other end of a flight.
-    var interrupted: FinishedDownload? { state.withLock { $0.active?.interrupted } }
+    /// The job of a flight that the call starts. If a pause has interrupted the last flight, the job's response is new to the call.
+    var jobToContinue: DownloadJob {
+        let (job, isInterrupted) = state.withLock { ($0.active?.job, $0.active?.isInterrupted == true) }
+        if !isInterrupted { job?.forgetResponse() }
+        return job ?? DownloadJob()
+    }
 
     /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) { _ = state.withLock { $0.setPartial(source) } }

@@ -15,6 +15,7 @@ struct CallContext: Sendable {
         var attempt = 1
         var credentialScope: URL?
         var cookies: JarCookies?
+        var job: DownloadJob?
     }
 
     // A word in the frame of each waiting task.
@@ -49,6 +50,17 @@ struct CallContext: Sendable {
     var cookies: JarCookies? {
         get { box.fields.cookies }
         set { box.change { $0.cookies = newValue } }
+    }
+
+    /// The job that the members of a flight attach to; `nil` for a request that cannot be continued.
+    var job: DownloadJob? { box.fields.job }
+
+    /// Returns the context of a flight that the call starts.
+    func startingFlight() -> CallContext {
+        guard options.isContinuable else { return self }
+        var context = self
+        context.box.change { $0.job = call.jobToContinue }
+        return context
     }
 
     /// Returns the context of a request that replaces the caller's. The caller's validators, sink and decoder apply to its response.

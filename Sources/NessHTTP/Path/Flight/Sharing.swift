@@ -17,7 +17,7 @@ extension Pipeline {
             context.call.setPartialResponse(nil)
             if !context.isLoaderMade {
                 if !request.method.isSafe, member.flight.mayHaveActed { context.call.noteAction(inAttempt: context.attempt) }
-                try context.call.leaveFlight(member.flight, after: outcome)
+                try context.call.leaveFlight(after: outcome)
             }
             if let response = try Self.judge(outcome, of: member.flight, for: request, in: context) { return response }
         }
@@ -29,9 +29,11 @@ extension Pipeline {
         let context = flight.context
         let outcome: Result<HTTPResponse, any Error>
         do {
-            outcome = .success(
-                context.options.kind == .download
-                    ? try await download(flight.request, flight) : try await redirects(flight.request, flight, context.options.sink))
+            if let job = context.job, let target = context.options.download {
+                outcome = .success(try await download(by: job, to: target, flight))
+            } else {
+                outcome = .success(try await redirects(flight.request, flight, context.options.sink))
+            }
         } catch {
             outcome = .failure(error)
         }
@@ -83,7 +85,7 @@ extension Pipeline {
             }
             return member
         }
-        let flight = Flight(request, decision.identity, in: context)
+        let flight = Flight(request, decision.identity, in: context.startingFlight())
         let isRunner = decision.completion == nil && !needsTask(request, context, isShared: decision.identity != nil)
         // The caller joins before others can see the flight. A flight without members would be closed.
         guard let member = flight.join(request, in: context, isRunner: isRunner) else { return nil }
