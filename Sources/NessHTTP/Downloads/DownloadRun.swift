@@ -135,11 +135,10 @@ final class DownloadRun: Sendable {
 
     /// Fetches the missing bytes, in parallel if the file is split into several spans.
     private func fetchSpans() async throws -> Answer {
-        if file.record.count == 0, file.record.spans.count == 1 {
-            guard target.partCount > 1, mayKnowRanges.withLock({ $0 }), let first = try await fetchFirstByte() else {
-                return try await fetchWhole()
-            }
-            if !first.isTaken || first.value.statusCode != 206 || file.record.isComplete { return first }
+        if file.record.isEmpty, target.partCount > 1, mayKnowRanges.withLock({ $0 }), let first = try await fetchFirstByte(),
+            !first.isTaken || first.value.statusCode != 206 || file.record.isComplete
+        {
+            return first
         }
         let spans = file.record.spans
         if spans.count == 1 { return try await fetch(span: 0) }
@@ -175,32 +174,21 @@ final class DownloadRun: Sendable {
         }
     }
 
-    /// Fetches the whole file from the start, without a range.
-    private func fetchWhole() async throws -> Answer {
-        do {
-            return try await send(span: 0, requesting: .whole)
-        } catch is ReceiverFellBehind {
-            // Only a transport without back pressure gives up. The next request asks the server for the rest.
-            return try await fetch(span: 0)
-        }
-    }
-
-    /// Fetches the rest of a span.
+    /// Fetches the rest of a span. A file without a byte is requested as a whole.
     private func fetch(span index: Int) async throws -> Answer {
         while true {
-            let record = file.record
-            guard record.validator != nil, record.spans.indices.contains(index) else { throw RangeMismatch() }
+            let record = file.record, isWhole = record.isEmpty
+            guard record.spans.indices.contains(index), isWhole || record.validator != nil else { throw RangeMismatch() }
             let span = record.spans[index]
-            let start = span.next
             do {
-                let answer = try await send(span: index, requesting: .part(from: start, to: span.end))
-                guard answer.isTaken else { return try afterRefusal(answer) }
+                let answer = try await send(span: index, requesting: isWhole ? .whole : .part(from: span.next, to: span.end))
+                guard answer.isTaken else { return isWhole ? answer : try afterRefusal(answer) }
                 let now = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
                 if answer.value.statusCode != 206 || now?.isComplete != false { return answer }
                 // A server may send fewer bytes than requested, but at least one.
-                guard let now, now.next > start else { throw RangeMismatch() }
+                guard let now, now.next > span.next else { throw RangeMismatch() }
             } catch is ReceiverFellBehind {
-                // The loop asks for the rest.
+                // Only a transport without back pressure gives up. The loop asks the server for the rest.
             }
         }
     }
@@ -227,28 +215,21 @@ final class DownloadRun: Sendable {
         let sink = DownloadSink(
             file, of: target, span: index, requested: requested, condition: version.withLock { $0?.condition },
             onIgnoredRange: { [self] in mayKnowRanges.withLock { $0 = false } })
-        let response: HTTPResponse
+        var response: HTTPResponse
         do {
             response = try await file.during { try await download.send(download.request, sink) }
         } catch let error as NessError {
             // The exchange was ended for a reason after which the download can continue.
             switch error.underlying {
             case let mismatch as RangeMismatch: throw mismatch
-            case let mismatch as FileMismatch: throw failure(mismatch, sink.mismatched)
+            case let mismatch as FileMismatch: throw failure(mismatch, sink.head?.asWhole(by: file.record))
             case let behind as ReceiverFellBehind where canContinue: throw behind
             default: throw error
             }
         }
-        guard let head = sink.taken else { return (response, false) }
+        guard let head = sink.takenHead else { return (response, false) }
         // The head tells whether the response was a part. A loader may have changed the response's status since.
-        return (response.withStatus(of: head), true)
-    }
-}
-
-extension HTTPResponse {
-    fileprivate func withStatus(of head: HTTPResponse) -> HTTPResponse {
-        var copy = self
-        copy.statusCode = head.statusCode
-        return copy
+        response.statusCode = head.statusCode
+        return (response, true)
     }
 }

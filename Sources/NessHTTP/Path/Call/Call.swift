@@ -223,13 +223,6 @@ final class Call: Sendable {
         try state.withLock { try $0.leaveFlight(isInterrupted: isInterrupted) }
     }
 
-    /// The job of a flight that the call starts. If a pause has interrupted the last flight, the job's response is new to the call.
-    var jobToContinue: DownloadJob {
-        let (job, isInterrupted) = state.withLock { ($0.active?.job, $0.active?.isInterrupted == true) }
-        if !isInterrupted { job?.forgetResponse() }
-        return job ?? DownloadJob()
-    }
-
     /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) { _ = state.withLock { $0.setPartial(source) } }
 

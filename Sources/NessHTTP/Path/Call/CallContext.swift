@@ -53,14 +53,9 @@ struct CallContext: Sendable {
     }
 
     /// The job that the members of a flight attach to; `nil` for a request that cannot be continued.
-    var job: DownloadJob? { box.fields.job }
-
-    /// Returns the context of a flight that the call starts.
-    func startingFlight() -> CallContext {
-        guard options.isContinuable else { return self }
-        var context = self
-        context.box.change { $0.job = call.jobToContinue }
-        return context
+    var job: DownloadJob? {
+        get { box.fields.job }
+        set { box.change { $0.job = newValue } }
     }
 
     /// Returns the context of a request that replaces the caller's. The caller's validators, sink and decoder apply to its response.

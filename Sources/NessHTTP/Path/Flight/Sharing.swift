@@ -130,12 +130,10 @@ extension Pipeline {
         case .success(let response): return context.shown(response, insteadOf: (flight.request, request))
         case .failure(let error):
             let explained = context.explain(error, of: flight.context.request)
-            // A download is judged by the validators of the caller who started it. If those of another caller accept the response, that
-            // caller starts a new flight.
-            guard case NessError.validation(let failure) = explained, context.options.kind == .download, let response = failure.response,
-                flight.context.call !== context.call, request.isIdempotent,
-                // A file that is not the expected one is so for every caller: equal downloads expect the same.
-                !(failure.underlying is FileMismatch)
+            // Validators are the caller's own. Those of the caller who started a flight may reject a head before its body gets to a file. A
+            // file that is not the expected one is so for every caller.
+            guard case NessError.validation(let failure) = explained, context.options.isContinuable, let response = failure.response,
+                flight.context.call !== context.call, request.isIdempotent, !(failure.underlying is FileMismatch)
             else { throw explained }
             for validator in context.validators { try response.judge(by: validator) }
             return nil
