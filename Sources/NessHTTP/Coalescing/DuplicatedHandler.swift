@@ -21,7 +21,8 @@
 /// ```
 ///
 /// **Requests that are never duplicates:** streams, requests with their own transport or with loaders at `.exchange`, requests whose
-/// redirects a closure decides, and requests with a body that is a sequence or that a closure makes. A call never joins its own exchange. Header fields in `headersIgnoredInDuplicates` are not compared.
+/// redirects a closure decides, and requests with a body that is a sequence or that a closure makes. A call never joins its own exchange.
+/// Header fields in `headersIgnoredInDuplicates` are not compared.
 ///
 /// **Callers stay separate.** Callers who share an exchange each have their own promise, validators, timeout and retry policy. Dropping one
 /// promise does not affect the others. The exchange ends when its last caller leaves. A caller whom a decision excludes fails with

@@ -21,27 +21,18 @@ final class DownloadSink: BodySink {
     private struct State: Sendable {
         /// The number of the partial file's generation that this exchange belongs to: see `PartialFile`.
         var generation: Int
-        /// The head of the response that the sink takes. `nil` before that.
+        /// The head of the response for which the sink has started the file. `nil` before that.
         var head: HTTPResponse?
         /// True if the sink has taken the whole body of that response.
         var isTaken = false
-        /// The head of the response whose file does not have the expected size. `nil` without such a response.
-        var mismatched: HTTPResponse?
-        /// True if the body is decompressed on its way. No part of such a body can be requested.
-        var isUnpacked = false
         /// The number of bytes that the announced part has left. `nil` for a whole file.
         var left: Int64?
     }
 
     private let file: PartialFile
+    private let target: DownloadTarget
     private let span: Int
     private let requested: RequestedBytes
-    /// The number of spans into which the file is split once its length is known.
-    private let spanCount: Int
-    /// The treatment of a compressed file.
-    private let codingRule: DownloadCoding
-    /// The properties that the file must have. Its size is checked as soon as it is known.
-    private let expectation: FileExpectation?
     /// The field for the version of the saved file. `nil` to request the file unconditionally.
     private let condition: (name: String, value: String)?
     /// Called when the server responds to a request for a part with the whole file.
@@ -49,40 +40,39 @@ final class DownloadSink: BodySink {
     private let state: Lock<State>
 
     init(
-        _ file: PartialFile, generation: Int, span: Int, requested: RequestedBytes, spanCount: Int, coding: DownloadCoding = .refused,
-        expectation: FileExpectation? = nil, condition: (name: String, value: String)? = nil,
-        onIgnoredRange: @escaping @Sendable () -> Void = {}
+        _ file: PartialFile, of target: DownloadTarget, span: Int, requested: RequestedBytes,
+        condition: (name: String, value: String)? = nil, onIgnoredRange: @escaping @Sendable () -> Void = {}
     ) {
-        codingRule = coding
-        self.expectation = expectation
-        self.condition = condition
-        self.onIgnoredRange = onIgnoredRange
         self.file = file
+        self.target = target
         self.span = span
         self.requested = requested
-        self.spanCount = spanCount
-        state = Lock(State(generation: generation))
+        self.condition = condition
+        self.onIgnoredRange = onIgnoredRange
+        state = Lock(State(generation: file.present.generation))
     }
 
     /// The head of the response whose body was taken as a whole. A loader may have put another response in the place of one that broke off.
-    var taken: HTTPResponse? { state.withLock { $0.isTaken ? $0.head : nil } }
+    var takenHead: HTTPResponse? { state.withLock { $0.isTaken ? $0.head : nil } }
 
-    /// The head of the response whose file does not have the expected size.
-    var mismatched: HTTPResponse? { state.withLock { $0.mismatched } }
+    /// The head of the response for which the sink has started the file, even if its body was not taken.
+    var head: HTTPResponse? { state.withLock { $0.head } }
 
     var isRestartable: Bool { true }
 
     var progress: (completed: Int64, total: Int64?)? { file.progress }
+
+    func reportProgress(to report: @escaping @Sendable (Int64, Int64?) -> Void) { file.reportProgress(to: report) }
 
     func adapted(_ request: HTTPRequest) throws -> HTTPRequest {
         guard request.method != .head else {
             throw NessError.invalidRequest(NessError.Context(request: request, reason: "a HEAD brings no file to save"))
         }
         var request = request
-        if codingRule != .asStored || !request.headers.contains(HeaderName.acceptEncoding) {
+        if target.coding != .asStored || !request.headers.contains(HeaderName.acceptEncoding) {
             request.headers[HeaderName.acceptEncoding] = "identity"
         }
-        if codingRule == .asStored { request[KeepsContentCoding.self] = true }
+        if target.coding == .asStored { request[KeepsContentCoding.self] = true }
         if let condition { request.headers[condition.name] = condition.value }
         request.headers[HeaderName.range] = requested.range
         request.headers[HeaderName.ifRange] = requested.range == nil ? nil : file.record.validator
@@ -103,50 +93,45 @@ final class DownloadSink: BodySink {
         guard generation == state.withLock({ $0.generation }) else { throw CancellationError() }
         let change = try response.statusCode == 206 ? recordChange(by: response, record) : nil
         let whole = response.asWhole(by: record)
-        try check(codingOf: response, whole)
+        let isUnpacked = try checkCoding(of: response, whole)
         // A validator rejects the file before the first byte is written.
         for validator in validators { try whole.judge(by: validator) }
-        if let change { try file.updateRecord(of: generation, change) } else { try await beginWhole(response, record, generation) }
-        if let total = file.progress.total { try check(size: total, response) }
+        if let change {
+            try file.updateRecord(of: generation, change)
+        } else {
+            try await beginWhole(response, isUnpacked: isUnpacked, record, generation)
+        }
         state.withLock { $0.head = response }
+        // Ends the exchange of a file with another size, because the bytes of a file do not explain the error.
+        if let total = file.progress.total { try target.expectation?.check(size: total) }
         return true
     }
 
-    /// Rejects a file that has another size than the expected one. Ends the exchange immediately, because the bytes of a file do not
-    /// explain the error.
-    private func check(size: Int64, _ response: HTTPResponse?) throws {
-        do {
-            try expectation?.check(size: size)
-        } catch {
-            state.withLock { $0.mismatched = response?.asWhole(by: file.record) }
-            throw error
-        }
-    }
-
     /// Rejects a compressed file, unless the caller accepts it.
-    private func check(codingOf response: HTTPResponse, _ whole: HTTPResponse) throws {
+    /// - Returns: True if the body is decompressed on its way. No part of such a body can be requested.
+    private func checkCoding(of response: HTTPResponse, _ whole: HTTPResponse) throws -> Bool {
         let headers = whole.receivedHeaders
         let coding = ContentCoding.codings(in: headers).joined(separator: ", ")
-        if coding.isEmpty { return }
-        if codingRule == .asStored {
+        if coding.isEmpty { return false }
+        if target.coding == .asStored {
             // A loader has sent another request, without the option. Such bytes must not be mixed with compressed ones.
             guard response.headers[HeaderName.contentEncoding] == response.receivedHeaders[HeaderName.contentEncoding] else {
                 throw TransportError(.malformedResponse, "the file (\(coding)) was decompressed, although it was requested as it is stored")
             }
-            return
+            return false
         }
-        guard codingRule == .unpacked else {
+        guard target.coding == .unpacked else {
             throw TransportError(.malformedResponse, "the server compressed the file (\(coding)), which was not requested")
         }
         if response.statusCode == 206 { throw RangeMismatch() }
         guard try headers.bodyFraming() != .connection else {
             throw TransportError(.malformedResponse, "the server compressed the file (\(coding)), and its end can't be detected")
         }
-        state.withLock { $0.isUnpacked = true }
+        return true
     }
 
     /// Starts the whole file: it was requested, or the server does not support ranges, or the file has changed.
-    private func beginWhole(_ response: HTTPResponse, _ record: PartialRecord, _ generation: Int) async throws {
+    private func beginWhole(_ response: HTTPResponse, isUnpacked: Bool, _ record: PartialRecord, _ generation: Int) async throws {
         if case .part = requested { onIgnoredRange() }
         var generation = generation
         // Other exchanges still fetch other spans. All of them have to end first.
@@ -156,7 +141,6 @@ final class DownloadSink: BodySink {
             generation = try await file.restart(after: generation)
             state.withLock { [generation] in $0.generation = generation }
         }
-        let isUnpacked = state.withLock { $0.isUnpacked }
         // The length and the validator describe the compressed file.
         let total = isUnpacked ? nil : response.contentLength
         try file.updateRecord(of: generation) { record in
@@ -198,11 +182,11 @@ final class DownloadSink: BodySink {
         }
         // The first part announces the length of the file. A file that cannot be resumed is fetched as a whole.
         guard start == 0, let size = range.size, let validator = PartialRecord.validator(of: response) else { throw RangeMismatch() }
-        return { [spanCount] record in
+        return { [count = target.partCount] record in
             record.validator = validator
             record.total = size
             record.takeFields(of: response)
-            record.spans = PartialRecord.spans(of: size, cutInto: spanCount)
+            record.spans = PartialRecord.spans(of: size, cutInto: count)
         }
     }
 
@@ -218,7 +202,7 @@ final class DownloadSink: BodySink {
         }
         // Without an announced length, the server could send bytes without end.
         let count = file.progress.completed + Int64(data.count)
-        if let size = expectation?.size, count > size { try check(size: count, state.withLock { $0.head }) }
+        if let expectation = target.expectation, let size = expectation.size, count > size { try expectation.check(size: count) }
         try await file.write(data, toSpan: span, in: generation)
     }
 

@@ -13,7 +13,6 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     package var destination: Destination
     /// The number of parts that are fetched in parallel, from 1 to 64.
     package var segments: Int
-
     /// The treatment of a compressed file.
     package var coding: DownloadCoding
     /// True if the file is requested only if it has changed since it was downloaded.
@@ -47,6 +46,9 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         return "\(destination) \(identifier ?? "-") \(segments) \(coding) \(isConditional) \(expected) \(createsFolders) \(chosen)"
     }
 
+    /// The number of parts into which the file is split. One if the file may be compressed, because a part of it cannot be decompressed.
+    var partCount: Int { coding == .unpacked ? 1 : segments }
+
     /// The path of the partial file.
     /// - Parameter source: Identifies the requested resource, as `PartialRecord.source`.
     func partialPath(_ source: String) -> String {
@@ -62,44 +64,6 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         let given = file.lastPathComponent
         let name = given.utf8.count <= 200 ? given : ".\(PartialRecord.hash(given))"
         return file.deletingLastPathComponent().appendingPathComponent(name + ending, isDirectory: false).path
-    }
-
-    /// Opens the partial file.
-    ///
-    /// A sandboxed Mac app may write to the file that the user chose, but not make another one beside it. The partial file then lies in a
-    /// temporary folder of the destination's volume, so that it can still be renamed. Another run of the app does not find it there.
-    /// - Parameters:
-    ///   - path: The path of the partial file: see `partialPath(_:)`.
-    ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
-    ///   - carried: The state that earlier attempts have left.
-    ///   - elapsed: The time since a fixed moment.
-    ///   - isForbidden: Tells whether the sandbox is the reason of an error.
-    ///   - makeFolder: Makes the temporary folder for a destination. `nil` if the platform offers none.
-    /// - Throws: `FileError`, for example if another download has the file open.
-    func openPartialFile(
-        path: String, source: String?, carrying carried: DownloadCarryOver, elapsed: @escaping @Sendable () -> Duration,
-        isForbidden: (FileError) -> Bool = { $0.code == EPERM }, makeFolder: (URL) throws -> URL? = DownloadTarget.replacementFolder
-    ) async throws -> PartialFile {
-        do {
-            return try await PartialFile.open(
-                path: carried.partialPath ?? path, source: source, expecting: expectation?.size, elapsed: elapsed)
-        } catch let error as FileError {
-            guard case .file(let file) = destination, carried.partialPath == nil, isForbidden(error), let folder = try? makeFolder(file)
-            else {
-                throw error
-            }
-            let other = folder.appendingPathComponent(URL(fileURLWithPath: path).lastPathComponent, isDirectory: false).path
-            carried.moves(to: other)
-            return try await PartialFile.open(path: other, source: source, expecting: expectation?.size, elapsed: elapsed)
-        }
-    }
-
-    private static func replacementFolder(for file: URL) throws -> URL? {
-        #if os(macOS)
-        try FileManager.default.url(for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: file, create: true)
-        #else
-        nil
-        #endif
     }
 
     /// Returns the file at the destination and its length, if it has the expected digest. An expected length alone says too little.

@@ -64,6 +64,7 @@ final class PartialFile: Sendable {
     let writes = DispatchQueue(label: "ness.partial-file.writes")
     /// Runs syncs and other slow file operations, and all changes of the record on the disk.
     private let queue = DispatchQueue(label: "ness.partial-file")
+    private let reports = SerialRunner()
 
     /// Opens the partial file of an earlier run for the same source, or starts over.
     /// - Parameters:
@@ -139,6 +140,15 @@ final class PartialFile: Sendable {
 
     /// The number of bytes in the file, and the final number if it is known.
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.record.count, $0.record.total ?? expectedSize) } }
+
+    /// Reports the progress, one value at a time. Otherwise one of several parallel requests could report the progress that it read before
+    /// another one reported more. A request that finds another one reporting leaves its report to it.
+    func reportProgress(to report: @escaping @Sendable (Int64, Int64?) -> Void) {
+        reports.run { [self] in
+            let (completed, total) = progress
+            report(completed, total)
+        }
+    }
 
     // MARK: receiving
 

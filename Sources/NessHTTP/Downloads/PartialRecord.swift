@@ -51,6 +51,9 @@ struct PartialRecord: Codable, Sendable {
 
     var isComplete: Bool { spans.allSatisfy(\.isComplete) }
 
+    /// True if the file has no byte and is not split.
+    var isEmpty: Bool { count == 0 && spans.count == 1 }
+
     /// True if a later run could resume from these bytes.
     var isOfUse: Bool { !source.isEmpty && validator != nil && count > 0 }
 

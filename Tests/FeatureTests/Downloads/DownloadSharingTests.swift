@@ -34,6 +34,32 @@ import Testing
         }
     }
 
+    @Test("each caller of a shared download has its own validators, regardless of who started it", arguments: [true, false])
+    func ownValidators(rejectsFirst: Bool) async throws {
+        let gate = TestGate(), handler = CountingHandler(.useBothCompletion)
+        try await withDownloads(of: Self.server) {
+            await gate.wait()
+            return $1
+        } configure: {
+            $0.duplicatedHandler = handler
+        } _: { rig in
+            func start(accepts: Bool) -> DownloadPromise {
+                rig.ness.get("a").validate { _ in if !accepts { throw CocoaError(.coderInvalidValue) } }
+                    .downloadRequest(forSavedLocation: rig.file)
+            }
+            let first = start(accepts: !rejectsFirst)
+            #expect(await rig.server.waitUntil { $0.requestCount == 1 })
+            let second = start(accepts: rejectsFirst)
+            await handler.tally.wait(for: 1)
+            gate.open()
+            let (rejecting, accepting) = rejectsFirst ? (first, second) : (second, first)
+            let error = await rejecting.nessError()
+            #expect(error?.kind == .validation && error?.underlying is CocoaError)
+            _ = try await accepting.value
+            #expect(rig.saved == Self.content && rig.server.requestCount == (rejectsFirst ? 2 : 1))
+        }
+    }
+
     @Test("a download of another URL to the same place fails, and does not disturb the first")
     func otherURL() async throws {
         let gate = TestGate()

@@ -19,8 +19,9 @@ import Testing
         HTTPResponse(statusCode: status, headers: headers, request: HTTPRequest(url: try url("https://example.com/a")))
     }
 
-    private func sink(_ file: PartialFile, _ requested: DownloadSink.RequestedBytes, generation: Int? = nil) -> DownloadSink {
-        DownloadSink(file, generation: generation ?? file.present.generation, span: 0, requested: requested, spanCount: 1)
+    private func sink(_ file: PartialFile, _ requested: DownloadSink.RequestedBytes) -> DownloadSink {
+        let target = DownloadTarget(destination: .folder(URL(filePath: "/")), segments: 1)
+        return DownloadSink(file, of: target, span: 0, requested: requested)
     }
 
     /// Starts the body of a whole file, and writes its first bytes.
@@ -35,8 +36,7 @@ import Testing
     func progressInOrder() async throws {
         let count = 1_000
         try await withPartialFile { file, _ in
-            let recorded = Log<Int64>(), events = DownloadEvents()
-            events.setFile(file)
+            let recorded = Log<Int64>()
             try file.updateRecord(of: file.present.generation) { record in
                 record.total = Int64(4 * count)
                 record.spans = PartialRecord.spans(of: Int64(4 * count), cutInto: 4)
@@ -47,9 +47,7 @@ import Testing
                     group.addTask {
                         for _ in 0..<count {
                             try await file.write(Data("x".utf8), toSpan: span, in: generation)
-                            events.pass(.received(0, of: nil)) { event in
-                                if case .received(let bytes, _) = event { recorded.add(bytes) }
-                            }
+                            file.reportProgress { bytes, _ in recorded.add(bytes) }
                         }
                     }
                 }

@@ -59,19 +59,16 @@ import Testing
     func sandbox() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin"), temporary = folder.appendingPathComponent("replacement")
-            let target = DownloadTarget(destination: .file(file), segments: 1), path = target.partialPath("s")
-            let carried = DownloadCarryOver()
+            let request = HTTPRequest(url: try url("https://mock.test/a")), job = DownloadJob()
+            let download = DownloadRequest(
+                request: request, target: DownloadTarget(destination: .file(file), segments: 1), source: "s", keepsContentCoding: false,
+                elapsed: { .zero }, send: { _, _ in throw CancellationError() }, reportSaved: { _ in },
+                makeError: { kind, reason, _, _ in NessError(kind, NessError.Context(request: request, reason: reason)) })
             // Stands for the sandbox: the partial file can't be made.
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            let elapsed: @Sendable () -> Duration = { .zero }
-            await #expect(throws: FileError.self) {
-                _ = try await target.openPartialFile(
-                    path: path, source: "s", carrying: carried, elapsed: elapsed, makeFolder: { _ in temporary })
-            }
+            try FileManager.default.createDirectory(atPath: download.partialPath, withIntermediateDirectories: true)
+            await #expect(throws: FileError.self) { _ = try await job.openFile(of: download, makeFolder: { _ in temporary }) }
             func open() async throws -> PartialFile {
-                try await target.openPartialFile(
-                    path: path, source: "s", carrying: carried, elapsed: elapsed, isForbidden: { _ in true }
-                ) { destination in
+                try await job.openFile(of: download, isForbidden: { _ in true }) { destination in
                     #expect(destination == file)
                     try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
                     return temporary
@@ -89,7 +86,7 @@ import Testing
             try await second.write(Data("56789".utf8), toSpan: 0, in: second.present.generation)
             #expect(try await second.finish(as: file, replaces: true) == file)
             #expect(try Data(contentsOf: file) == Data("0123456789".utf8))
-            carried.removeFolder()
+            job.removeTemporaryFolder()
             #expect(!FileManager.default.fileExists(atPath: temporary.path))
         }
     }

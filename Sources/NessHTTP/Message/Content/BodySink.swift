@@ -34,6 +34,9 @@ package protocol BodySink: AnyObject, Sendable {
     /// The number of bytes taken so far, and the final number, or `nil` if that is unknown. `nil` for a sink that takes all bytes as they
     /// arrive: the received bytes then count.
     var progress: (completed: Int64, total: Int64?)? { get }
+    /// Reports the progress, if there is one. Reports of the same body never overlap, and never decrease.
+    /// - Parameter report: Takes the number of bytes taken so far, and the final number, or `nil` if that is unknown.
+    func reportProgress(to report: @escaping @Sendable (Int64, Int64?) -> Void)
 }
 
 extension BodySink {
@@ -47,6 +50,8 @@ extension BodySink {
     package func willSend() async throws {}
     /// Does nothing: suits a sink that ends with its exchange.
     package func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {}
+    /// Does nothing: suits a sink without a progress.
+    package func reportProgress(to report: @escaping @Sendable (Int64, Int64?) -> Void) {}
     /// Does nothing: suits a sink that fails with its exchange.
     package func didTakeBody() {}
 }

@@ -145,7 +145,7 @@ final class Call: Sendable {
     ) {
         ended.deadlineTimer?.cancel()
         // Before the promise settles: a handler may start another download to the same file.
-        ended.held.carryOver?.leave()
+        ended.held.job?.detach()
         options.sink?.callDidEnd(outcome)
         if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
         finishProgress()
@@ -218,12 +218,13 @@ final class Call: Sendable {
     /// Notes the flight that the call waits in.
     /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the flight.
     func enter(_ member: Flight.Member) throws {
-        // Counted first: an end of the call at this moment must find the caller counted.
-        member.flight.carryOver?.join()
+        let job = member.flight.context.job
+        // Attached first: an end of the call at this moment must find the caller attached.
+        job?.attach()
         do {
-            try state.withLock { try $0.enter(member) }?.leave()
+            try state.withLock { try $0.enter(member) }?.detach()
         } catch {
-            member.flight.carryOver?.leave()
+            job?.detach()
             throw error
         }
     }
@@ -232,14 +233,8 @@ final class Call: Sendable {
     /// - Throws: `CancellationError` if the call has ended.
     func leaveFlight(_ flight: Flight, after outcome: Result<HTTPResponse, any Error>) throws {
         let isInterrupted = if case .failure(is Paused) = outcome { true } else { false }
-        try state.withLock { try $0.leave(flight, interrupted: isInterrupted ? flight.finished : nil) }
+        try state.withLock { try $0.leave(flight, isInterrupted: isInterrupted) }
     }
-
-    /// The state that outlives the attempts of a download; `nil` before the first flight.
-    var carryOver: DownloadCarryOver? { state.withLock { $0.active?.carryOver } }
-
-    /// The outcome of the download that a pause has interrupted; `nil` after any other end of a flight.
-    var interrupted: FinishedDownload? { state.withLock { $0.active?.interrupted } }
 
     /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.
     func setPartialResponse(_ source: (any PartialResponse)?) { _ = state.withLock { $0.setPartial(source) } }

@@ -15,6 +15,7 @@ struct CallContext: Sendable {
         var attempt = 1
         var credentialScope: URL?
         var cookies: JarCookies?
+        var job: DownloadJob?
     }
 
     // A word in the frame of each waiting task.
@@ -55,6 +56,12 @@ struct CallContext: Sendable {
     var cookies: JarCookies? {
         get { box.fields.cookies }
         set { box.change { $0.cookies = newValue } }
+    }
+
+    /// The job that the members of a flight attach to; `nil` for a request that cannot be continued.
+    var job: DownloadJob? {
+        get { box.fields.job }
+        set { box.change { $0.job = newValue } }
     }
 
     /// Returns the context of a request that replaces the caller's. The caller's validators, sink and decoder apply to its response.

@@ -25,10 +25,10 @@ struct CallState: Sendable {
         fileprivate var abandon: (@Sendable (any Error) -> Void)?
         /// The manager's registry, and the call's number in it; `nil` before the start.
         fileprivate var registration: (registry: RunningRequests, id: Int)?
-        /// The state that outlives the attempts of a download; `nil` before the first flight, and for any other kind.
-        fileprivate(set) var carryOver: DownloadCarryOver?
-        /// The outcome of the download that a pause has interrupted, which may follow; `nil` once a later flight has ended otherwise.
-        fileprivate(set) var interrupted: FinishedDownload?
+        /// The job that the caller is attached to; `nil` before the first flight, and for a request that cannot be continued.
+        fileprivate(set) var job: DownloadJob?
+        /// True if a pause has ended the call's part in its last flight, or kept the call from entering one.
+        fileprivate(set) var isInterrupted = false
         /// The source of the current exchange's partial response.
         fileprivate(set) var partial: (any PartialResponse)?
         /// The last attempt that failed and that another one may follow; `nil` for none.
@@ -207,16 +207,16 @@ struct CallState: Sendable {
     mutating func enter(other member: Flight.Member) -> Bool { change { $0.others.append(member) } != nil }
 
     /// The call has joined a flight.
-    /// - Returns: The state of the download that the call took part in before, to be left outside the lock.
+    /// - Returns: The job that the caller was attached to, for `detach()` outside the lock.
     /// - Throws: `CancellationError` after the end, `Call.Paused` during a pause. The caller then has to leave the flight.
-    mutating func enter(_ member: Flight.Member) throws -> DownloadCarryOver? {
+    mutating func enter(_ member: Flight.Member) throws -> DownloadJob? {
         if isPaused {
-            _ = change { $0.interrupted = $0.interrupted ?? member.flight.finished }
+            _ = change { $0.isInterrupted = true }
             throw Call.Paused()
         }
-        let earlier: DownloadCarryOver?? = change { active in
-            defer { (active.wait, active.carryOver) = (.flight(member), member.flight.carryOver) }
-            return active.carryOver
+        let earlier: DownloadJob?? = change { active in
+            defer { (active.wait, active.job) = (.flight(member), member.flight.context.job) }
+            return active.job
         }
         guard let earlier else { throw CancellationError() }
         // An attempt that starts after a pause is not repeated because of it.
@@ -227,15 +227,15 @@ struct CallState: Sendable {
     /// The flight has ended, or the call has left it.
     /// - Parameters:
     ///   - flight: The flight.
-    ///   - interrupted: The outcome of the flight, which may follow, if a pause has ended the call's part; `nil` otherwise.
+    ///   - isInterrupted: True if a pause has ended the call's part.
     /// - Throws: `CancellationError` after the end.
-    mutating func leave(_ flight: Flight, interrupted: FinishedDownload? = nil) throws {
+    mutating func leave(_ flight: Flight, isInterrupted: Bool = false) throws {
         let isActive: Void? = change { active in
             if let index = active.others.firstIndex(where: { $0.flight === flight }) {
                 active.others.remove(at: index)
                 return
             }
-            active.interrupted = interrupted
+            active.isInterrupted = isInterrupted
             if case .flight = active.wait { active.wait = .none }
         }
         if isActive == nil { throw CancellationError() }

@@ -212,11 +212,12 @@ final class ResponseCollector: PartialResponse {
 
     @inline(never)
     private func report(_ progress: Progress) {
-        let (completed, total) =
-            progress.isTaken ? sink?.progress ?? (progress.count, progress.expected) : (progress.count, progress.expected)
-        // A download reports its file. Bodies of errors and redirects are not part of it.
-        if !progress.isTaken, exchange.flight.context.options.download != nil { return exchange.touch() }
-        exchange.report(.received(completed, of: total))
+        guard let sink = exchange.sink, sink.progress != nil else {
+            return exchange.report(.received(progress.count, of: progress.expected))
+        }
+        exchange.touch()
+        // Bodies of errors and redirects are not part of the file.
+        if progress.isTaken { sink.reportProgress { [flight = exchange.flight] in flight.report(.received($0, of: $1)) } }
     }
 
     // MARK: the end

@@ -158,6 +158,10 @@ final class Wire: Sendable {
             request, of: exchange, in: context, over: controlled(in: context), maximumBytes: maximumBytes(of: request))
         exchange.flight.setPartialResponse(collector)
         exchange.report(.began)
+        // Bytes that an earlier exchange or another run has saved.
+        if let sink = exchange.sink, let saved = sink.progress?.completed, saved > 0 {
+            sink.reportProgress { [flight = exchange.flight] in flight.report(.received($0, of: $1)) }
+        }
         if let length = request.body?.length { exchange.report(.sent(0, of: length)) }
         return collector
     }

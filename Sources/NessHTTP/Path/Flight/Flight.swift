@@ -72,12 +72,6 @@ final class Flight: Sendable {
     /// The parts that equal requests have in common; `nil` for a flight that no other request may join.
     let identity: RequestIdentity?
     private let clock: PipelineClock
-    /// Changes the events of a download, which report its file; `nil` for any other kind.
-    private let downloadEvents: DownloadEvents?
-    /// The state that outlives the attempts of a download; `nil` for any other kind.
-    let carryOver: DownloadCarryOver?
-    /// The outcome of a download for callers who pause before they get it; `nil` for any other kind.
-    let finished: FinishedDownload?
     private let state = Lock(FlightState())
 
     /// Makes a flight without members.
@@ -90,10 +84,6 @@ final class Flight: Sendable {
         self.identity = identity
         self.context = context
         clock = context.call.clock
-        let isDownload = context.options.download != nil
-        downloadEvents = isDownload ? DownloadEvents() : nil
-        carryOver = isDownload ? context.call.carryOver ?? DownloadCarryOver() : nil
-        finished = isDownload ? context.call.interrupted ?? FinishedDownload() : nil
     }
 
     // MARK: the start and the end
@@ -246,17 +236,6 @@ extension Flight: PartialResponse {
 extension Flight {
     /// Takes an event from the wire, and notifies every member.
     func report(_ event: ExchangeEvent) {
-        guard let downloadEvents else { return share(event) }
-        downloadEvents.pass(event) { [self] event in share(event) }
-    }
-
-    /// Sets the file whose progress a download reports.
-    func reportProgress(of file: PartialFile) { downloadEvents?.setFile(file) }
-
-    /// Reports that the file of a download is there already.
-    func reportSavedFile(of length: Int64) { share(.received(length, of: length)) }
-
-    private func share(_ event: ExchangeEvent) {
         let (only, others) = state.withLock { $0.report(event) }
         only?.report(event)
         for member in others { member.report(event) }

@@ -18,7 +18,7 @@ extension Pipeline {
             if !context.isLoaderMade, !request.method.isSafe, member.flight.mayHaveActed {
                 context.call.noteAction(inAttempt: context.attempt)
             }
-            do { try context.call.leaveFlight(member.flight, after: outcome) } catch  where context.isLoaderMade {}
+            do { try context.call.leaveFlight(member.flight, after: outcome) } catch { if !context.isLoaderMade { throw error } }
             if let response = try Self.judge(outcome, of: member.flight, for: request, in: context) { return response }
         }
     }
@@ -29,9 +29,11 @@ extension Pipeline {
         let context = flight.context
         let outcome: Result<HTTPResponse, any Error>
         do {
-            outcome = .success(
-                context.options.kind == .download
-                    ? try await download(flight.request, flight) : try await redirects(flight.request, flight, context.options.sink))
+            if let job = context.job, let target = context.options.download {
+                outcome = .success(try await download(by: job, to: target, flight))
+            } else {
+                outcome = .success(try await redirects(flight.request, flight, context.options.sink))
+            }
         } catch {
             outcome = .failure(error)
         }
@@ -88,7 +90,7 @@ extension Pipeline {
             }
             return member
         }
-        let flight = Flight(request, decision.identity, in: context)
+        let flight = Flight(request, decision.identity, in: context.startingFlight())
         // An extra request ends without its caller, whose other request continues.
         let isRunner = decision.completion == nil && !isExtra && !needsTask(request, context, isShared: decision.identity != nil)
         // The caller joins before others can see the flight. A flight without members would be closed.
@@ -134,12 +136,10 @@ extension Pipeline {
         case .success(let response): return context.shown(response, insteadOf: (flight.request, request))
         case .failure(let error):
             let explained = context.explain(error, of: flight.context.request)
-            // A download is judged by the validators of the caller who started it. If those of another caller accept the response, that
-            // caller starts a new flight.
-            guard case NessError.validation(let failure) = explained, context.options.kind == .download, let response = failure.response,
-                flight.context.call !== context.call, request.isIdempotent,
-                // A file that is not the expected one is so for every caller: equal downloads expect the same.
-                !(failure.underlying is FileMismatch)
+            // Validators are the caller's own. Those of the caller who started a flight may reject a head before its body gets to a file. A
+            // file that is not the expected one is so for every caller.
+            guard case NessError.validation(let failure) = explained, context.options.isContinuable, let response = failure.response,
+                flight.context.call !== context.call, request.isIdempotent, !(failure.underlying is FileMismatch)
             else { throw explained }
             for validator in context.validators { try response.judge(by: validator) }
             return nil

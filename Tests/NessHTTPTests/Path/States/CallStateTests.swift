@@ -1,3 +1,4 @@
+import Foundation
 import NessTesting
 import TestSupport
 import Testing
@@ -22,6 +23,8 @@ import Testing
         var resumedTwice = false
         /// The member that has not left its flight.
         var isMember = false
+        /// The jobs that the caller is attached to.
+        var attachments = 0
         var timers: Set<Int> = []
         var startedTimers = 0
         var enteredWhilePaused = false
@@ -41,6 +44,7 @@ import Testing
             settled += end.owner == nil ? 0 : 1
             canceledTask += end.task == nil ? 0 : 1
             cancel(end.deadlineTimer)
+            if end.held.job != nil { attachments -= 1 }
             switch end.held.wait {
             case .flight: isMember = false
             case .pause(let waiter, _): resume(waiter)
@@ -55,8 +59,10 @@ import Testing
     private static func events() throws -> [Event] {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
         let response = HTTPResponse(statusCode: 200, request: request)
-        let context = CallContext(Call(.success(request), CallOptions(), clock: PipelineClock(ManualClock())))
-        let flight = Flight(request, in: context)
+        var options = CallOptions()
+        options.download = DownloadTarget(destination: .folder(URL(filePath: "/")), segments: 1)
+        let context = CallContext(Call(.success(request), options, clock: PipelineClock(ManualClock())))
+        let flight = Flight(request, in: context.startingFlight())
         let member = try #require(flight.join(request, in: context))
         let promise = Owner()
         let waiters = (0..<3).map { _ in Waiter {} }
@@ -102,7 +108,7 @@ import Testing
                 guard !model.isMember else { return false }
                 do {
                     let wasPaused = model.state.isPaused
-                    _ = try model.state.enter(member)
+                    model.attachments += try model.state.enter(member) == nil ? 1 : 0
                     if wasPaused { model.enteredWhilePaused = true }
                     model.isMember = true
                 } catch {}
@@ -198,6 +204,7 @@ import Testing
         rule("a pause waits exactly while the call is paused", model.waiting.isEmpty != model.state.isPaused)
         rule("a call that has ended or is paused is no member", !(model.state.hasEnded || model.state.isPaused) || !model.isMember)
         rule("no flight is entered during a pause", !model.enteredWhilePaused)
+        rule("a caller that has entered a flight stays attached to one job until its end", model.attachments == (model.state.active?.job == nil ? 0 : 1))
         rule("no deadline ends a call during a pause", !model.endedWhilePaused)
         rule("one timer at most runs", model.timers.count <= 1)
         rule("after the end, and during a pause, no timer runs", !(model.state.hasEnded || model.state.isPaused) || model.timers.isEmpty)
@@ -212,7 +219,7 @@ import Testing
             describe: { model in
                 "\(shape(model.state, without: [.type(CallCounts.self), .type(StartedTimer.self), .type(Duration.self)])) \(model.ends) \(model.told) "
                     + "\(model.settled) \(model.hasPromise) \(model.hasTask) \(model.canceledTask) \(model.waiting.count) \(model.pauses) "
-                    + "\(model.isMember) \(model.timers.count) \(model.startedTimers)"
+                    + "\(model.isMember) \(model.attachments) \(model.timers.count) \(model.startedTimers)"
             }, faults: Self.faults)
         let report = explorer.run(from: Model(isStream: isStream))
         print("call: \(report.states) states, \(report.steps) steps, sequences of up to \(report.depth) events")

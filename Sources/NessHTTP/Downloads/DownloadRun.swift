@@ -1,39 +1,23 @@
 import Foundation
 import NessLock
 
-/// One attempt at a download.
+/// One run of a download: fetches the missing bytes of the partial file, and gives the complete file its final name (RFC 9110, 14).
 final class DownloadRun: Sendable {
-    private let request: HTTPRequest
-    private let target: DownloadTarget
+    private let download: DownloadRequest
     private let file: PartialFile
-    private let context: CallContext
-    /// Sends a request whose response a sink may take.
-    private let send: @Sendable (HTTPRequest, any BodySink) async throws -> HTTPResponse
-    private let isResumable: Bool
-    /// Identifies the requested resource: see `PartialRecord.source`.
-    private let source: String
     /// The version of the saved file, for a conditional request. `nil` to request the file unconditionally.
     private let version: Lock<FileVersion?>
     /// True until the server has shown that it does not support ranges.
     private let mayKnowRanges: Lock<Bool>
 
-    init(
-        _ request: HTTPRequest, _ target: DownloadTarget, _ file: PartialFile, _ version: FileVersion?, _ source: String,
-        isResumable: Bool, in context: CallContext, _ send: @escaping @Sendable (HTTPRequest, any BodySink) async throws -> HTTPResponse
-    ) {
-        self.version = Lock(version)
-        self.source = source
-        self.context = context
-        self.send = send
-        self.request = request
-        self.target = target
+    init(_ download: DownloadRequest, _ file: PartialFile) {
+        self.download = download
         self.file = file
-        self.isResumable = isResumable
-        mayKnowRanges = Lock(isResumable)
+        version = Lock(download.savedVersion())
+        mayKnowRanges = Lock(download.isResumable)
     }
 
-    /// The number of parts that are fetched in parallel. One if the file may be compressed, because a part of it cannot be decompressed.
-    private var segments: Int { target.coding == .unpacked ? 1 : target.segments }
+    private var target: DownloadTarget { download.target }
 
     func run() async throws -> HTTPResponse {
         do {
@@ -51,23 +35,10 @@ final class DownloadRun: Sendable {
                 self.version.withLock { $0 = nil }
                 response = try await fetch()
             }
-            // The sink did not take the body: the response is an unfollowed redirect, a 401 or a failure. The steps above judge it.
-            guard response.isTaken else {
-                await file.close()
-                return response.value
-            }
-            try Task.checkCancellation()
-            var whole = response.value.asWhole(by: file.record)
-            let destination = try destination(for: whole)
-            do {
-                whole.file = try await file.finish(as: destination, replaces: target.replaces, expecting: target.expectation)
-            } catch let error as IncompleteFile {
-                throw context.error(.truncated, error.description)
-            } catch let error as FileMismatch {
-                throw failure(error, whole)
-            }
-            if let saved = whole.file, target.isConditional { await keepVersion(of: whole, beside: saved) }
-            return whole
+            if response.isTaken { return try await save(response.value) }
+            // The response is an unfollowed redirect, a 401 or a failure. The steps above judge it.
+            await file.close()
+            return response.value
         } catch let error as NessError where error.underlying is FileMismatch {
             // These bytes are of no use to a later attempt.
             await file.abandon()
@@ -78,8 +49,25 @@ final class DownloadRun: Sendable {
         }
     }
 
+    /// Gives the complete file its final name.
+    private func save(_ response: HTTPResponse) async throws -> HTTPResponse {
+        try Task.checkCancellation()
+        var whole = response.asWhole(by: file.record)
+        let destination = try destination(for: whole)
+        do {
+            let saved = try await file.finish(as: destination, replaces: target.replaces, expecting: target.expectation)
+            whole.file = saved
+            if target.isConditional { await keepVersion(of: whole, beside: saved) }
+        } catch let error as IncompleteFile {
+            throw download.error(.truncated, error.description)
+        } catch let error as FileMismatch {
+            throw failure(error, whole)
+        }
+        return whole
+    }
+
     private func failure(_ mismatch: FileMismatch, _ response: HTTPResponse?) -> NessError {
-        context.error(.validation, mismatch.description, response: response, underlying: mismatch)
+        download.error(.validation, mismatch.description, response: response, underlying: mismatch)
     }
 
     /// Chooses the final URL of the file. The caller's closure may fail.
@@ -89,7 +77,7 @@ final class DownloadRun: Sendable {
         } catch let error as FileError {
             throw error
         } catch {
-            throw context.error(.fileSystem, "no destination was chosen: \(error)", response: whole, underlying: error)
+            throw download.error(.fileSystem, "no destination was chosen: \(error)", response: whole, underlying: error)
         }
     }
 
@@ -109,7 +97,7 @@ final class DownloadRun: Sendable {
 
     private func keepVersion(of whole: HTTPResponse, beside saved: URL) async {
         // Without the version, the next download fetches the file again.
-        try? await DispatchQueue(label: "ness.file-version").run { [source] in
+        try? await DispatchQueue(label: "ness.file-version").run { [source = download.source] in
             if let version = FileVersion(of: whole, source: source, file: saved) {
                 try version.write(beside: saved)
             } else {
@@ -136,8 +124,8 @@ final class DownloadRun: Sendable {
                 // One restart for an outdated partial file, one for a file that changed during the download. More mean a faulty server. A
                 // request that must not be repeated has asked for no range, and no restart would help.
                 restarts += 1
-                guard isResumable, restarts <= 3 else {
-                    throw context.error(.malformedResponse, "the server responds to range requests with bytes that were not requested")
+                guard download.isResumable, restarts <= 3 else {
+                    throw download.error(.malformedResponse, "the server responds to range requests with bytes that were not requested")
                 }
                 mayKnowRanges.withLock { $0 = restarts == 1 }
                 try await file.restart()
@@ -147,18 +135,17 @@ final class DownloadRun: Sendable {
 
     /// Fetches the missing bytes, in parallel if the file is split into several spans.
     private func fetchSpans() async throws -> Answer {
-        if file.record.count == 0, file.record.spans.count == 1 {
-            guard segments > 1, mayKnowRanges.withLock({ $0 }), let first = try await fetchFirstByte() else {
-                return try await fetchWhole()
-            }
-            if !first.isTaken || first.value.statusCode != 206 || file.record.isComplete { return first }
+        if file.record.isEmpty, target.partCount > 1, mayKnowRanges.withLock({ $0 }), let first = try await fetchFirstByte(),
+            !first.isTaken || first.value.statusCode != 206 || file.record.isComplete
+        {
+            return first
         }
         let spans = file.record.spans
         if spans.count == 1 { return try await fetch(span: 0) }
         return try await withThrowingTaskGroup(of: Answer.self) { group in
             var missing = spans.indices.filter { !spans[$0].isComplete }[...]
-            for index in missing.prefix(segments) { group.addTask { [self] in try await fetch(span: index) } }
-            missing = missing.dropFirst(segments)
+            for index in missing.prefix(target.partCount) { group.addTask { [self] in try await fetch(span: index) } }
+            missing = missing.dropFirst(target.partCount)
             var last: Answer?
             while let answer = try await group.next() {
                 // A response that the sink did not take concerns all spans.
@@ -187,32 +174,21 @@ final class DownloadRun: Sendable {
         }
     }
 
-    /// Fetches the whole file from the start, without a range.
-    private func fetchWhole() async throws -> Answer {
-        do {
-            return try await send(span: 0, requesting: .whole)
-        } catch is ReceiverFellBehind {
-            // Only a transport without back pressure gives up. The next request asks the server for the rest.
-            return try await fetch(span: 0)
-        }
-    }
-
-    /// Fetches the rest of a span.
+    /// Fetches the rest of a span. A file without a byte is requested as a whole.
     private func fetch(span index: Int) async throws -> Answer {
         while true {
-            let record = file.record
-            guard record.validator != nil, record.spans.indices.contains(index) else { throw RangeMismatch() }
+            let record = file.record, isWhole = record.isEmpty
+            guard record.spans.indices.contains(index), isWhole || record.validator != nil else { throw RangeMismatch() }
             let span = record.spans[index]
-            let start = span.next
             do {
-                let answer = try await send(span: index, requesting: .part(from: start, to: span.end))
-                guard answer.isTaken else { return try afterRefusal(answer) }
+                let answer = try await send(span: index, requesting: isWhole ? .whole : .part(from: span.next, to: span.end))
+                guard answer.isTaken else { return isWhole ? answer : try afterRefusal(answer) }
                 let now = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
                 if answer.value.statusCode != 206 || now?.isComplete != false { return answer }
                 // A server may send fewer bytes than requested, but at least one.
-                guard let now, now.next > start else { throw RangeMismatch() }
+                guard let now, now.next > span.next else { throw RangeMismatch() }
             } catch is ReceiverFellBehind {
-                // The loop asks for the rest.
+                // Only a transport without back pressure gives up. The loop asks the server for the rest.
             }
         }
     }
@@ -237,31 +213,23 @@ final class DownloadRun: Sendable {
     /// Sends one request for a span, or for the whole file.
     private func send(span index: Int, requesting requested: DownloadSink.RequestedBytes) async throws -> Answer {
         let sink = DownloadSink(
-            file, generation: file.present.generation, span: index, requested: requested, spanCount: segments, coding: target.coding,
-            expectation: target.expectation, condition: version.withLock { $0?.condition },
+            file, of: target, span: index, requested: requested, condition: version.withLock { $0?.condition },
             onIgnoredRange: { [self] in mayKnowRanges.withLock { $0 = false } })
-        let response: HTTPResponse
+        var response: HTTPResponse
         do {
-            response = try await file.during { try await send(request, sink) }
+            response = try await file.during { try await download.send(download.request, sink) }
         } catch let error as NessError {
             // The exchange was ended for a reason after which the download can continue.
             switch error.underlying {
             case let mismatch as RangeMismatch: throw mismatch
-            case let mismatch as FileMismatch: throw failure(mismatch, sink.mismatched)
+            case let mismatch as FileMismatch: throw failure(mismatch, sink.head?.asWhole(by: file.record))
             case let behind as ReceiverFellBehind where canContinue: throw behind
             default: throw error
             }
         }
-        guard let head = sink.taken else { return (response, false) }
+        guard let head = sink.takenHead else { return (response, false) }
         // The head tells whether the response was a part. A loader may have changed the response's status since.
-        return (response.withStatus(of: head), true)
-    }
-}
-
-extension HTTPResponse {
-    fileprivate func withStatus(of head: HTTPResponse) -> HTTPResponse {
-        var copy = self
-        copy.statusCode = head.statusCode
-        return copy
+        response.statusCode = head.statusCode
+        return (response, true)
     }
 }

@@ -1,0 +1,29 @@
+/// A flight that runs the job of a download.
+extension Pipeline {
+    /// Runs a job, which fetches the file with as many requests as it needs. Each of them is redirected separately.
+    @inline(never)
+    func download(by job: DownloadJob, to target: DownloadTarget, _ flight: Flight) async throws -> HTTPResponse {
+        let (request, context) = (flight.request, flight.context)
+        let download = DownloadRequest(
+            request: request, target: target, source: PartialRecord.source(of: request, identifiedBy: target.identifier),
+            keepsContentCoding: (context.transport ?? wire.transport).keepsContentCoding, elapsed: clock.elapsed,
+            send: { [self] in try await redirects($0, flight, $1) }, reportSaved: { flight.report(.received($0, of: $0)) },
+            makeError: { context.error($0, $1, response: $2, underlying: $3) })
+        // Runs as registered work: a reset waits until the partial file is ready for another run.
+        return try await running.work(context.options.epoch) { try await job.run(download) }
+    }
+}
+
+extension CallContext {
+    /// Returns the context of a flight that the call starts, with the job that the members attach to: the job of the call's last flight, or
+    /// a new one.
+    func startingFlight() -> CallContext {
+        guard options.isContinuable else { return self }
+        let (job, isInterrupted) = call.state.withLock { ($0.active?.job, $0.active?.isInterrupted == true) }
+        // Only a pause has kept the job's response from the call.
+        if !isInterrupted { job?.forgetResponse() }
+        var context = self
+        context.job = job ?? DownloadJob()
+        return context
+    }
+}
