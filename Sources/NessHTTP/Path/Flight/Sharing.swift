@@ -130,7 +130,8 @@ extension Pipeline {
             let explained = context.explain(error, of: flight.context.request)
             // A download is judged by the validators of the caller who started it. If those of another caller accept the response, that
             // caller starts a new flight.
-            guard case NessError.validation(let failure) = explained, context.options.kind == .download, let response = failure.response,
+            guard let failure = explained as? NessError, failure.kind == .validation, context.options.kind == .download,
+                let response = failure.response,
                 flight.context.call !== context.call, request.isIdempotent,
                 // A file that is not the expected one is so for every caller: equal downloads expect the same.
                 !(failure.underlying is FileMismatch)
