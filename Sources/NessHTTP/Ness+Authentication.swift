@@ -28,7 +28,7 @@ extension RefreshableAuthentication {
     ///     the server has rejected the one before. By default no credential is renewed ahead of time.
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, in addition to a 401.
     ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
-    ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
+    ///     with `NessError.Kind.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`; `nil` for the clock of the manager whose request starts the refresh.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
     ///   - renew: Obtains a new credential from the stale one. The manager is that of the first waiting request. Its requests carry no
@@ -48,7 +48,7 @@ extension RefreshableAuthentication {
         ) { stale, occasion in
             guard let ness = occasion.manager as? Ness else {
                 let reason = "there is no manager to renew the credential with"
-                throw NessError.invalidRequest(NessError.Context(request: occasion.request, response: occasion.response, reason: reason))
+                throw NessError(.invalidRequest, NessError.Context(request: occasion.request, response: occasion.response, reason: reason))
             }
             return try await renew(stale, ness.withoutAuthentication())
         }

@@ -12,16 +12,17 @@ extension Ness {
         public var timeout = HTTPRequest.defaultTimeout
         /// The longest time until a connection is ready, for requests that set no limit: for the name lookup, TCP and TLS together, even to
         /// a proxy. Time in queues does not count. `nil` for no limit but the timeout. A limit that is not positive fails each request with
-        /// `NessError.invalidRequest`.
+        /// `NessError.Kind.invalidRequest`.
         ///
-        /// A request that exceeds it fails with `NessError.cannotConnect`: it certainly did not reach the server. `CurlTransport` keeps to
-        /// the limit. `URLSessionTransport` does not tell when a connection is ready: with it, the timeout includes the connection.
+        /// A request that exceeds it fails with `NessError.Kind.cannotConnect`: it certainly did not reach the server. `CurlTransport`
+        /// keeps to the limit. `URLSessionTransport` does not tell when a connection is ready: with it, the timeout includes the
+        /// connection.
         public var connectTimeout: Duration? = .seconds(10)
         /// The longest time for a whole request, for requests that set no deadline. `nil` for no limit.
         public var deadline: Duration?
         /// The largest size of a response's body, in bytes after decompression, together with the bodies of the redirects that led to it.
         /// `nil` for no limit. It also applies to streams, and to the whole file of a download. A longer body fails with
-        /// `NessError.responseTooLarge`, and a negative limit with `invalidRequest`.
+        /// `NessError.Kind.responseTooLarge`, and a negative limit with `invalidRequest`.
         public var maximumResponseBytes: Int?
         /// The largest number of concurrent exchanges with each origin. Other requests wait, first in, first out. The initial value is at
         /// least one: see `Ness.maximumConnectionsPerHost`.
@@ -80,7 +81,7 @@ extension Ness {
         /// manager was made.
         public var jsonEncoder: JSONEncoder?
         /// The validators of all responses, which judge before those of the request. They run off the main thread, like the validators of
-        /// a request. A response that one of them rejects fails the attempt with `NessError.validation`.
+        /// a request. A response that one of them rejects fails the attempt with `NessError.Kind.validation`.
         public var validators: [any ResponseValidator] = []
         /// A Boolean value that indicates whether `dataRequest(decoding:)` rejects a response whose Content-Type is not JSON, for requests
         /// that do not set this.
@@ -95,8 +96,8 @@ extension Ness {
         /// The servers that are trusted, for example those with certain public keys.
         public var serverTrust = ServerTrust.system
         /// The client certificates, by host pattern: see `ServerTrust`. Other hosts, and plain HTTP, receive no certificate. If the
-        /// transport cannot present one, https requests to that host fail with `NessError.invalidRequest`. An invalid or duplicate host
-        /// fails every request.
+        /// transport cannot present one, https requests to that host fail with `NessError.Kind.invalidRequest`. An invalid or duplicate
+        /// host fails every request.
         public var clientIdentities: [String: ClientIdentity] = [:]
         /// The transport, which sends the requests.
         public var transport: any Transport

@@ -16,8 +16,8 @@ extension Ness {
     /// old.setValue("1", forHTTPHeaderField: "X-Client")
     /// let user = ness.httpRequest(old).dataRequest(decoding: User.self)
     /// ```
-    /// - Parameter request: The request. Without a URL, or with an `httpBodyStream`, it fails with `NessError.invalidRequest` when it is
-    ///   started. `RequestBuilder.set(streamBody:)` sends a sequence.
+    /// - Parameter request: The request. Without a URL, or with an `httpBodyStream`, it fails with `NessError.Kind.invalidRequest` when it
+    ///   is started. `RequestBuilder.set(streamBody:)` sends a sequence.
     /// - Returns: A builder, which can be changed like any other.
     public func httpRequest(_ request: URLRequest) -> RequestBuilder {
         let method = request.httpMethod.map(HTTPMethod.init) ?? .get

@@ -75,8 +75,8 @@ public final class Ness: Sendable {
     }
 
     /// Makes a manager with a new transport: `CurlTransport` on Linux, `URLSessionTransport` on Apple platforms. On Linux,
-    /// requests fail with `NessError.invalidRequest` if the process has no libcurl 7.76 or later. The environment variable `NESS_TRANSPORT`
-    /// with the value `urlsession` makes URLSession the default on Linux.
+    /// requests fail with `NessError.Kind.invalidRequest` if the process has no libcurl 7.76 or later. The environment variable
+    /// `NESS_TRANSPORT` with the value `urlsession` makes URLSession the default on Linux.
     /// - Parameter configure: Changes the configuration. Runs during this call.
     public init(_ configure: (inout Configuration) -> Void = { _ in }) {
         var configuration = Configuration(transport: DefaultTransport.make())
@@ -169,8 +169,9 @@ public final class Ness: Sendable {
     ///   - method: The method.
     ///   - url: A `String`, a `URL` or `URLComponents`, absolute or relative to the base URL. `/users` is relative to the host: it leaves
     ///     the base URL's path, and is sent without the credential. If a string is not a valid URL, the request fails with
-    ///     `NessError.invalidRequest` when it is started.
-    ///   - segments: The values. For `.`, `..` and an empty string, the request fails with `NessError.invalidRequest` when it is started.
+    ///     `NessError.Kind.invalidRequest` when it is started.
+    ///   - segments: The values. For `.`, `..` and an empty string, the request fails with `NessError.Kind.invalidRequest` when it is
+    ///     started.
     /// - Returns: A builder. It is a value, which can be kept, changed and sent any number of times.
     public func httpRequest(
         _ method: HTTPMethod = .get, withUrl url: some URLConvertible, _ segments: any CustomStringConvertible...
@@ -191,7 +192,7 @@ public final class Ness: Sendable {
     /// keep between requests.
     ///
     /// After it returns, no request from before the reset can deliver a result or send bytes. Requests that are made during the reset fail
-    /// with `NessError.dropped`. A second reset that starts meanwhile ends together with the first.
+    /// with `NessError.Kind.dropped`. A second reset that starts meanwhile ends together with the first.
     ///
     /// The reset may be awaited anywhere, even inside a loader, a transport or a mock's handler. Inside an exchange or a download of this
     /// manager, it returns as soon as the requests are dropped, because the reset has to wait for that exchange. It completes after the
@@ -203,10 +204,10 @@ public final class Ness: Sendable {
 
     /// Shuts the manager down permanently.
     ///
-    /// New requests fail with `NessError.dropped`, except those that a credential refresh sends for a request in flight. Requests in flight
-    /// may finish within the limit; Ness then drops the others. The method returns when every exchange and download has ended, the files
-    /// are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers share is
-    /// shut down for all of them.
+    /// New requests fail with `NessError.Kind.dropped`, except those that a credential refresh sends for a request in flight. Requests in
+    /// flight may finish within the limit; Ness then drops the others. The method returns when every exchange and download has ended, the
+    /// files are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers share
+    /// is shut down for all of them.
     ///
     /// A paused download counts as in flight. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Canceling
     /// the waiting task drops the requests in flight immediately. A second shutdown, and a reset afterwards, are harmless.

@@ -126,7 +126,7 @@ import Testing
         }
         let error: NessError? = if case .failure(let error) = outcome { error as? NessError } else { nil }
         let isFine: Bool =
-            switch (misbehavior.expectation, error) {
+            switch (misbehavior.expectation, error?.kind) {
             case (.success(let status, let body), _): matches(status, body)
             case (.successOrFailure(let status, let body), _): error != nil || matches(status, body)
             case (.connectionLost, .connectionLost), (.truncated, .truncated), (.malformedResponse, .malformedResponse),

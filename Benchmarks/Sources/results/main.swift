@@ -67,7 +67,7 @@ let page = """
     row shows the round with the median time.
 
     - "served" is the number of callers that received the response. With `keepFirstCompletion`, `keepLatestCompletion` and
-      `dropPreviousRequest`, the other callers fail with `NessError.duplicate`.
+      `dropPreviousRequest`, the other callers fail with `NessError.Kind.duplicate`.
     - "bytes" is what the server received and sent, including header fields.
     - `requestAllSeparately` shares nothing. A manager without a handler behaves as with `keepAllCompletion` for GET, HEAD and OPTIONS.
     - "requests" counts the requests that reached the server. With `dropPreviousRequest`, each caller drops the request of the one before,

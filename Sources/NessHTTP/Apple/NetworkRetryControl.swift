@@ -1,8 +1,8 @@
 #if canImport(Network)
 import Foundation
 
-/// Waits until there is a network that the request may use, if an attempt failed without one (`NessError.offline`), and then makes another
-/// attempt. A request that excludes cellular, expensive or constrained networks waits for another one.
+/// Waits until there is a network that the request may use, if an attempt failed without one (`NessError.Kind.offline`), and then makes
+/// another attempt. A request that excludes cellular, expensive or constrained networks waits for another one.
 ///
 /// ```swift
 /// configuration.retryControl = .any([

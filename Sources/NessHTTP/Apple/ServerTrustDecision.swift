@@ -7,11 +7,11 @@ public enum ServerTrustDecision: Sendable, Hashable {
     case systemDefault
     /// The certificate is accepted, even if the system would reject it.
     ///
-    /// App Transport Security judges the certificate again afterwards, and ends the request with `NessError.tls` if the system does not
-    /// trust it. A self-signed certificate therefore also needs an exception for its host in the Info.plist, such as
+    /// App Transport Security judges the certificate again afterwards, and ends the request with `NessError.Kind.tls` if the system does
+    /// not trust it. A self-signed certificate therefore also needs an exception for its host in the Info.plist, such as
     /// `NSExceptionAllowsInsecureHTTPLoads`. No decision bypasses `NSPinnedDomains`.
     case trusted
-    /// The certificate is rejected, even if the system would accept it. The request fails with `NessError.tls`, and the error's
+    /// The certificate is rejected, even if the system would accept it. The request fails with `NessError.Kind.tls`, and the error's
     /// `tlsFailure` is `.pinMismatch`.
     case rejected
 }

@@ -7,8 +7,8 @@ public struct BasicAuthentication: Authentication, SecretAuthentication {
 
     /// Makes an authentication.
     /// - Parameters:
-    ///   - user: The user's name. A name with a colon makes the request fail with `NessError.invalidRequest`, because a colon separates it
-    ///     from the password.
+    ///   - user: The user's name. A name with a colon makes the request fail with `NessError.Kind.invalidRequest`, because a colon
+    ///     separates it from the password.
     ///   - password: The password.
     public init(user: String, password: String) {
         self.user = user
@@ -20,7 +20,7 @@ public struct BasicAuthentication: Authentication, SecretAuthentication {
         // In bytes: a colon and a combining mark are one Character, but the server splits at the colon.
         if user.utf8.contains(UInt8(ascii: ":")) {
             let reason = "a user's name for Basic authentication can't have a colon"
-            throw NessError.invalidRequest(NessError.Context(request: request, reason: reason))
+            throw NessError(.invalidRequest, NessError.Context(request: request, reason: reason))
         }
         var request = request
         request.headers[HeaderName.authorization] = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()

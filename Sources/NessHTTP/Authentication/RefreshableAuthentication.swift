@@ -66,7 +66,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     ///     often several times for a request. By default there is no name.
     ///   - refreshesOnForbidden: True if a 403 starts a refresh, in addition to a 401.
     ///   - timeout: The longest time that a refresh may take. After that the refresh is canceled, and the requests that wait for it fail
-    ///     with `NessError.timedOut`. `nil` for no limit, for example if the refresh asks the user.
+    ///     with `NessError.Kind.timedOut`. `nil` for no limit, for example if the refresh asks the user.
     ///   - clock: The clock that measures `timeout`; `nil` for that of the manager whose request starts the refresh.
     ///   - apply: Makes the header fields of a credential. Runs off the main thread, each time that a request is sent.
     ///   - refresh: Gets a new credential, given the rejected one and the response that rejected it. Runs off the main thread. Two
@@ -127,8 +127,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
 
     /// Adds the header fields of the current credential. Adds nothing to a request that the refresh itself makes. If the credential is
     /// stale, waits for a newer one before.
-    /// - Throws: The error of the refresh; `NessError.timedOut` if the refresh took too long; `NessError.invalidRequest` if the wait could
-    ///   never end, because the refresh of another authentication waits for this one and makes this request.
+    /// - Throws: The error of the refresh; `NessError.Kind.timedOut` if the refresh took too long; `NessError.Kind.invalidRequest` if the
+    ///   wait could never end, because the refresh of another authentication waits for this one and makes this request.
     public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
         if RunningRefresh.surrounds(self) { return request }
         let circumstances = AuthenticationCircumstances.current
@@ -154,8 +154,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 
     /// Waits for a newer credential than the one that the server rejected.
-    /// - Throws: The error of the refresh; `NessError.timedOut` if the refresh took too long; `NessError.validation` with the response if
-    ///   the wait could never end, because the refresh of another authentication waits for this one and makes this request.
+    /// - Throws: The error of the refresh; `NessError.Kind.timedOut` if the refresh took too long; `NessError.Kind.validation` with the
+    ///   response if the wait could never end, because the refresh of another authentication waits for this one and makes this request.
     public func renew(after response: HTTPResponse) async throws -> Bool {
         guard let generation = response.request[CredentialGeneration.self], !RunningRefresh.surrounds(self) else { return false }
         try await waitForCredential(newerThan: generation, for: response.request, after: response)
@@ -185,16 +185,14 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 if try await refresh.wait(countedBy: circumstances?.waiting) { return }
                 let reason = "the refresh of the credential waits for this request"
                 let context = NessError.Context(request: request, response: response, reason: reason)
-                throw response == nil ? NessError.invalidRequest(context) : NessError.validation(context)
+                throw NessError(response == nil ? .invalidRequest : .validation, context)
             } catch is RunningRefresh.Abandoned {
                 // All waiters of the refresh were dropped just before this one joined, a new credential was set, or another manager was
                 // reset.
                 continue
             } catch is RunningRefresh.TimedOut {
-                throw NessError.timedOut(
-                    NessError.Context(
-                        request: request, response: response,
-                        reason: "the refresh of the credential took longer than \((timeout ?? .zero).seconds) s"))
+                let reason = "the refresh of the credential took longer than \((timeout ?? .zero).seconds) s"
+                throw NessError(.timedOut, NessError.Context(request: request, response: response, reason: reason))
             }
         }
     }

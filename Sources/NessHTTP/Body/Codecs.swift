@@ -23,7 +23,7 @@ public protocol HTTPBodyEncoder: Sendable {
     /// Encodes a value. Runs in the call that sets the body, on the caller's thread.
     /// - Parameter value: The value.
     /// - Returns: The bytes.
-    /// - Throws: An error, which fails the request with `NessError.invalidRequest` when it is started.
+    /// - Throws: An error, which fails the request with `NessError.Kind.invalidRequest` when it is started.
     func encode(_ value: Value) throws -> Data
 }
 
@@ -39,6 +39,6 @@ public protocol ResponseDecoder: Sendable {
     /// Decodes a body. Runs on the thread that reads the response.
     /// - Parameter data: The body, with any content coding removed.
     /// - Returns: The value.
-    /// - Throws: An error, which becomes the underlying error of `NessError.decoding`.
+    /// - Throws: An error, which becomes the underlying error of `NessError.Kind.decoding`.
     func decode(from data: Data) throws -> Decoded
 }

@@ -6,7 +6,7 @@ extension HTTPResponse {
     ///   - type: The type to decode, usually inferred. For an `Optional`, an empty body gives `nil`.
     ///   - decoder: The decoder; `nil` for the manager's.
     /// - Returns: The value.
-    /// - Throws: `NessError.decoding`, which contains this response.
+    /// - Throws: `NessError.Kind.decoding`, which contains this response.
     public func parseJSONBody<Value: Decodable>(_ type: Value.Type = Value.self, with decoder: JSONDecoder? = nil) throws -> Value {
         if body.isEmpty, let nothing = (Value.self as? any OptionalValue.Type)?.nothing as? Value { return nothing }
         return try decoding(as: Value.self) { data in
@@ -19,7 +19,7 @@ extension HTTPResponse {
     /// Decodes the content.
     /// - Parameter decoder: The decoder.
     /// - Returns: The decoded value.
-    /// - Throws: `NessError.decoding`, which contains this response and the decoder's error.
+    /// - Throws: `NessError.Kind.decoding`, which contains this response and the decoder's error.
     public func parseBody<Decoder: ResponseDecoder>(using decoder: Decoder) throws -> Decoder.Decoded {
         try decoding(as: Decoder.Decoded.self) { data in try decoder.decode(from: data) }
     }
@@ -29,8 +29,8 @@ extension HTTPResponse {
             return try decode(body)
         } catch {
             let reason = body.isEmpty ? "the body is empty" : describe(error)
-            throw NessError.decoding(
-                NessError.Context(request: request, response: self, reason: "can't decode \(Value.self), \(reason)", underlying: error))
+            let shown = "can't decode \(Value.self), \(reason)"
+            throw NessError(.decoding, NessError.Context(request: request, response: self, reason: shown, underlying: error))
         }
     }
 

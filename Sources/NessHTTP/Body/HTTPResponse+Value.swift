@@ -3,7 +3,7 @@ import Foundation
 extension HTTPResponse {
     /// Makes the value of a typed result: the content itself for `String` and `Data`, and the decoded JSON for every other type.
     /// - Parameter type: The type. For an `Optional`, an empty body gives `nil`.
-    /// - Throws: `NessError.decoding`, which contains this response.
+    /// - Throws: `NessError.Kind.decoding`, which contains this response.
     func value<Value: Decodable>(of type: Value.Type) throws -> Value {
         if let raw = type as? any RawContent.Type, let value = raw.makeContent(of: self) as? Value { return value }
         return try parseJSONBody(type)

@@ -79,7 +79,7 @@ public struct MultipartForm: Sendable {
         add(.data(data), name, fileName: fileName, contentType: contentType)
     }
 
-    /// Adds a file. If the file cannot be read, the request fails with `NessError.invalidRequest`.
+    /// Adds a file. If the file cannot be read, the request fails with `NessError.Kind.invalidRequest`.
     /// - Parameters:
     ///   - file: The URL of the file.
     ///   - name: The field's name.

@@ -24,8 +24,8 @@ import NessPromise
 /// from the cache, and whether it was stale. At most eight variants of a URL are stored for each credential.
 ///
 /// **Request directives.** `Cache-Control` of a request may contain `no-cache`, `no-store`, `max-age`, `min-fresh`, `max-stale`,
-/// `stale-if-error` and `only-if-cached`, which fails with `NessError.notCached` if no response is stored. A request with a method other
-/// than GET, HEAD, QUERY, OPTIONS and TRACE removes the stored responses for its URL, unless the server rejects the request.
+/// `stale-if-error` and `only-if-cached`, which fails with `NessError.Kind.notCached` if no response is stored. A request with a method
+/// other than GET, HEAD, QUERY, OPTIONS and TRACE removes the stored responses for its URL, unless the server rejects the request.
 ///
 /// **Users.** Each user has separate responses, so no user sees another user's. Requests belong to one user if the `Authentication` gives
 /// them the same `userIdentifier`, or else if they carry the same credential. Client certificate, proxy and socket must be equal as well.

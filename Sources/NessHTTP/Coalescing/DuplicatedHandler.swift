@@ -26,7 +26,7 @@
 ///
 /// **Callers stay separate.** Callers who share an exchange each have their own promise, validators, timeout and retry policy. Dropping one
 /// promise does not affect the others. The exchange ends when its last caller leaves. A caller whom a decision excludes fails with
-/// `NessError.duplicate`, which names the decision.
+/// `NessError.Kind.duplicate`, which names the decision.
 ///
 /// **Threads.** Ness calls the handler off the main thread, in the task of the later request, and for several requests at the same time. It
 /// must not block. It may be called again for the same request if the exchange in flight ends meanwhile.
@@ -72,7 +72,8 @@ public struct DuplicatedRequest: Sendable {
 
 /// The decision of a `DuplicatedHandler`.
 ///
-/// "Current" means the later request and its caller. A caller who is excluded fails with `NessError.duplicate`, which names the decision.
+/// "Current" means the later request and its caller. A caller who is excluded fails with `NessError.Kind.duplicate`, which names the
+/// decision.
 public enum RequestDuplicatedDecision: Sendable {
     /// Sends the current request. The exchange in flight is dropped, and its callers are excluded.
     case dropAndRequestAgain

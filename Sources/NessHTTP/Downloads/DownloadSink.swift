@@ -66,7 +66,7 @@ final class DownloadSink: BodySink {
 
     func adapted(_ request: HTTPRequest) throws -> HTTPRequest {
         guard request.method != .head else {
-            throw NessError.invalidRequest(NessError.Context(request: request, reason: "a HEAD brings no file to save"))
+            throw NessError(.invalidRequest, NessError.Context(request: request, reason: "a HEAD brings no file to save"))
         }
         var request = request
         if target.coding != .asStored || !request.headers.contains(HeaderName.acceptEncoding) {

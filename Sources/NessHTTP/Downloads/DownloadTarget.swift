@@ -153,7 +153,7 @@ extension URL {
 /// The treatment of a file that the server sends compressed (`Content-Encoding`), although downloads request the identity coding by
 /// default.
 public enum DownloadCoding: Sendable, Hashable {
-    /// The download fails with `NessError.malformedResponse`.
+    /// The download fails with `NessError.Kind.malformedResponse`.
     case refused
     /// The file is decompressed before it is saved. An interrupted download starts over, because a part of the file cannot be decompressed.
     ///
@@ -163,6 +163,6 @@ public enum DownloadCoding: Sendable, Hashable {
     /// The file is saved compressed, as the server sends it, and can be resumed like any other. The request may set `Accept-Encoding`.
     ///
     /// This requires a transport that can leave a body compressed. With any other transport, such as URLSession, the download fails with
-    /// `NessError.invalidRequest`.
+    /// `NessError.Kind.invalidRequest`.
     case asStored
 }

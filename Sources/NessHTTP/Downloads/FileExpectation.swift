@@ -21,8 +21,8 @@ public struct FileExpectation: Sendable, Hashable {
 
     /// Expects a SHA-256 digest (FIPS 180-4).
     /// - Parameters:
-    ///   - digest: The digest, as 64 hexadecimal digits in any case. Any other string fails the request with `NessError.invalidRequest`
-    ///     before it is sent.
+    ///   - digest: The digest, as 64 hexadecimal digits in any case. Any other string fails the request with
+    ///     `NessError.Kind.invalidRequest` before it is sent.
     ///   - size: The length of the file in bytes; `nil` for any length. A response that announces another length is rejected immediately.
     public static func sha256(_ digest: String, size: Int64? = nil) -> FileExpectation {
         FileExpectation(digest: digest.lowercased(), size: size)
@@ -80,7 +80,7 @@ public struct FileExpectation: Sendable, Hashable {
     }
 }
 
-/// A downloaded file does not have the expected properties: see `FileExpectation`. It is the `underlying` of `NessError.validation`.
+/// A downloaded file does not have the expected properties: see `FileExpectation`. It is the `underlying` of `NessError.Kind.validation`.
 public enum FileMismatch: ExchangeInterruption, Hashable, CustomStringConvertible {
     /// The file has another length, in bytes. `found` is the announced length, or the number of bytes that arrived.
     case size(expected: Int64, found: Int64)

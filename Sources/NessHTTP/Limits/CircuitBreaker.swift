@@ -31,9 +31,9 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
 /// Immediately fails requests to a host that keeps failing. This reduces the load on the host, and the time that callers wait.
 ///
 /// While closed, the breaker counts transient errors and statuses of 500 and above, for each origin, or for each group that has its own
-/// limits. It opens when too many requests in a window fail. Requests then fail with `NessError.circuitOpen`, and nothing is sent. After
-/// `openDuration` it lets one request through as a probe. If the probe succeeds the breaker closes; if it fails the breaker stays open for
-/// `openDuration` again.
+/// limits. It opens when too many requests in a window fail. Requests then fail with `NessError.Kind.circuitOpen`, and nothing is sent.
+/// After `openDuration` it lets one request through as a probe. If the probe succeeds the breaker closes; if it fails the breaker stays
+/// open for `openDuration` again.
 ///
 /// A request asks the breaker below the host's queue, so a request that waited there is not sent once the breaker has opened. It also asks
 /// above the queue, so that no request waits for a host with an open breaker.
@@ -74,7 +74,7 @@ final class CircuitBreaker: Sendable {
         self.clock = clock
     }
 
-    /// Makes a `NessError.circuitOpen` of the caller's from a reason.
+    /// Makes a `NessError.Kind.circuitOpen` of the caller's from a reason.
     typealias MakeError = (_ reason: String) -> NessError
 
     private func subject(of request: HTTPRequest, _ group: GroupMembership?) -> Subject? {
@@ -82,7 +82,7 @@ final class CircuitBreaker: Sendable {
         return limit.map { Subject(key: .origin(request.origin), limit: $0) }
     }
 
-    /// Throws `NessError.circuitOpen` if a request may not be sent now.
+    /// Throws `NessError.Kind.circuitOpen` if a request may not be sent now.
     func check(_ request: HTTPRequest, _ group: GroupMembership?, _ error: MakeError) throws {
         guard let subject = subject(of: request, group) else { return }
         let now = clock.elapsed()
@@ -91,7 +91,7 @@ final class CircuitBreaker: Sendable {
 
     /// Lets a request through.
     /// - Returns: The request as the breaker counts it; `nil` if nothing counts it.
-    /// - Throws: `NessError.circuitOpen`.
+    /// - Throws: `NessError.Kind.circuitOpen`.
     func enter(_ request: HTTPRequest, _ group: GroupMembership?, _ error: MakeError) throws -> CircuitPermit? {
         guard let subject = subject(of: request, group) else { return nil }
         let now = clock.elapsed()
@@ -106,9 +106,9 @@ final class CircuitBreaker: Sendable {
     }
 
     private static func openError(_ subject: Subject, _ openTime: Duration, _ error: MakeError) -> NessError {
-        var details = error("too many requests to \(subject.key) failed; new ones are blocked for a while").context
-        details.circuitOpenTime = openTime
-        return .circuitOpen(details)
+        var failure = error("too many requests to \(subject.key) failed; new ones are blocked for a while")
+        failure.context.circuitOpenTime = openTime
+        return failure
     }
 
     func reset() { circuits.withLock { $0 = [:] } }

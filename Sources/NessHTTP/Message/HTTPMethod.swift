@@ -1,7 +1,7 @@
 /// The method of a request (RFC 9110, section 9). Methods are case-sensitive.
 ///
 /// The standard methods are static members. For any other, write `.custom("PURGE")`. A method that is not a token (RFC 9110, section 5.6.2)
-/// fails the request with `NessError.invalidRequest` before anything is sent.
+/// fails the request with `NessError.Kind.invalidRequest` before anything is sent.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The method as written on the request line.
     public let rawValue: String
@@ -33,7 +33,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     public static let options = HTTPMethod(rawValue: "OPTIONS")
     /// Returns the request to the client, for diagnosis.
     public static let trace = HTTPMethod(rawValue: "TRACE")
-    /// Opens a tunnel. URLSession cannot send it, so it fails with `NessError.invalidRequest`.
+    /// Opens a tunnel. URLSession cannot send it, so it fails with `NessError.Kind.invalidRequest`.
     package static let connect = HTTPMethod(rawValue: "CONNECT")
 
     /// A Boolean value that indicates whether the method only reads (RFC 9110, section 9.2.1).

@@ -7,7 +7,7 @@ import NessLock
 /// belongs to. A request that a loader makes itself and passes to `next` belongs to the same call.
 ///
 /// The initializer checks nothing. Just before a request is sent, the pipeline checks it. A value that could inject a line, or that no
-/// transport can send, fails the request with `NessError.invalidRequest`.
+/// transport can send, fails the request with `NessError.Kind.invalidRequest`.
 public struct HTTPRequest: Sendable {
     /// The stored properties of a request.
     private struct Fields: Sendable {

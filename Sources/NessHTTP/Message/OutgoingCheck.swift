@@ -6,7 +6,7 @@ import Foundation
 /// tabs. The transport sets Content-Length and Transfer-Encoding; Host follows from the URL.
 package enum OutgoingCheck {
     /// Returns a request in the form in which it is sent.
-    /// - Throws: `NessError.invalidRequest`.
+    /// - Throws: `NessError.Kind.invalidRequest`.
     @inline(never)
     static func checked(_ request: HTTPRequest) throws -> HTTPRequest {
         do {
@@ -27,7 +27,7 @@ package enum OutgoingCheck {
             request.fragment = fragment
             return request
         } catch let error as InvalidRequest {
-            throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))
+            throw NessError(.invalidRequest, NessError.Context(request: request, reason: error.description))
         }
     }
 

@@ -21,8 +21,8 @@
 ///     .decoded(as: User.self)
 /// ```
 ///
-/// **A rejection** fails the attempt with `NessError.validation`, which holds the response and the reason. A retry policy may then retry.
-/// The reason becomes part of the error's description, so it must not contain a secret.
+/// **A rejection** fails the attempt with `NessError.Kind.validation`, which holds the response and the reason. A retry policy may then
+/// retry. The reason becomes part of the error's description, so it must not contain a secret.
 ///
 /// **When it is called.** For each attempt, in the order in which the validators were added, up to the first that rejects it. A response
 /// from the cache is judged like any other. Callers who share one exchange each have their own validators. For a download or a stream, Ness
@@ -58,8 +58,8 @@ public enum ResponseValidatorResult: Sendable, Equatable {
     case invalid
     /// The response is rejected, for a reason that becomes part of the error's description.
     case invalidWithReason(String)
-    /// The response is rejected because of an error, which becomes the `underlying` of `NessError.validation`. Its description becomes part
-    /// of the error's description.
+    /// The response is rejected because of an error, which becomes the `underlying` of `NessError.Kind.validation`. Its description becomes
+    /// part of the error's description.
     case invalidBecauseOf(any Error)
 
     /// The parts that are compared. Errors in general cannot be compared; their types and descriptions can.
@@ -183,7 +183,7 @@ package struct HeaderValidator: ResponseValidator {
 }
 
 extension HTTPResponse {
-    /// Throws `NessError.validation` if a validator rejects this response.
+    /// Throws `NessError.Kind.validation` if a validator rejects this response.
     func judge(by validator: any ResponseValidator) throws {
         // The response to a download that requested the file only if it changed. The validators of the download that saved the file have
         // judged it.
@@ -199,6 +199,6 @@ extension HTTPResponse {
         if statusCode == 407 { reason += "; \(proxy.map { "the proxy \($0)" } ?? "a proxy") requires credentials" }
         var context = NessError.Context(request: request, response: self, reason: reason, underlying: cause)
         context.isFinal = validator is any FinalValidator
-        throw NessError.validation(context)
+        throw NessError(.validation, context)
     }
 }

@@ -108,7 +108,7 @@ public protocol RequestObserver: Sendable {
     /// The request has failed.
     /// - Parameters:
     ///   - request: The request as the caller made it.
-    ///   - error: The error that the caller gets. After `drop(becauseOf:)` it is `NessError.dropped`, regardless of the error that the
+    ///   - error: The error that the caller gets. After `drop(becauseOf:)` it is `NessError.Kind.dropped`, regardless of the error that the
     ///     caller gave.
     func requestDidFail(_ request: HTTPRequest, with error: any Error)
     /// The measurements of the request are complete.

@@ -59,9 +59,9 @@ public protocol HTTPLoader: Sendable {
     ///   - request: The request, with the changes that the steps above have made.
     ///   - next: The rest of the pipeline. May be called any number of times.
     /// - Returns: The response.
-    /// - Throws: The error that ends this attempt. `next` throws a `NessError` for every failure that Ness detects, and `NessError.dropped`
-    ///   for a request that was dropped or canceled. An error that another custom loader threw passes unchanged. An error of this loader
-    ///   also reaches the caller unchanged, unless a retry follows. A `CancellationError` counts as a drop.
+    /// - Throws: The error that ends this attempt. `next` throws a `NessError` for every failure that Ness detects, and
+    ///   `NessError.Kind.dropped` for a request that was dropped or canceled. An error that another custom loader threw passes unchanged.
+    ///   An error of this loader also reaches the caller unchanged, unless a retry follows. A `CancellationError` counts as a drop.
     func load(_ request: HTTPRequest, next: HTTPNext) async throws -> HTTPResponse
 
     /// Discards the state that the loader keeps between requests. `Ness.reset()` calls it once no request is in flight.

@@ -50,9 +50,8 @@ public struct DownloadResult: Sendable {
 
     init(message: HTTPResponse) throws {
         guard let file = message.file else {
-            throw NessError.validation(
-                NessError.Context(
-                    request: message.request, response: message, reason: "the response was not saved: status \(message.statusCode)"))
+            let reason = "the response was not saved: status \(message.statusCode)"
+            throw NessError(.validation, NessError.Context(request: message.request, response: message, reason: reason))
         }
         self.message = message
         dataLocalURL = file

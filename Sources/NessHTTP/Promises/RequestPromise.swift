@@ -54,7 +54,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         Self(of: self, changingErrors: transform, file, line)
     }
 
-    /// The status of the request. A paused download is `.idle`. A request that a loader ended with `NessError.dropped` is `.dropped`.
+    /// The status of the request. A paused download is `.idle`. A request that a loader ended with `NessError.Kind.dropped` is `.dropped`.
     public var status: RequestStatus {
         guard let outcome else {
             return call.attempts > 0 && !call.isPaused ? .running(progress.fractionCompleted ?? 0) : .idle

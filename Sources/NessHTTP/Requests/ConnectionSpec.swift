@@ -14,7 +14,7 @@ public protocol RequestSpec: Sendable {
     ///
     /// The manager is not known here. To encode a value with the manager's `jsonEncoder`, call `set(jsonEncodable:)` in `prepare(_:)`
     /// instead.
-    /// - Throws: An error, which fails the request with `NessError.invalidRequest`.
+    /// - Throws: An error, which fails the request with `NessError.Kind.invalidRequest`.
     func body() throws -> HTTPBody?
     /// Adds settings for which this protocol has no member, such as time limits, options, a group, an authentication or the type of the
     /// API's errors. The default adds none.

@@ -72,12 +72,13 @@ public struct NextPage<Page: Sendable>: Sendable {
     ///
     /// The next request differs from the first only in its URL, and has no duplicate identifier. If that URL has another origin, this
     /// request and all later ones lack credentials, secret header fields and the request's own loaders. The manager's loaders see every
-    /// page. A target that is not a URL, leads from https to http or was followed before ends the paging with `NessError.validation`.
+    /// page. A target that is not a URL, leads from https to http or was followed before ends the paging with `NessError.Kind.validation`.
     public static var linkHeader: NextPage {
         NextPage { _, response, request, followed in
             guard let link = response.link(relation: "next") else { return nil }
             func refused(_ reason: String) -> NessError {
-                .validation(NessError.Context(request: response.request, response: response, reason: "the link to the next page \(reason)"))
+                let reason = "the link to the next page \(reason)"
+                return NessError(.validation, NessError.Context(request: response.request, response: response, reason: reason))
             }
             guard let url = HTTPResponse.resolve(link.target, against: response.url), let scheme = url.scheme?.lowercased(),
                 ["http", "https"].contains(scheme)

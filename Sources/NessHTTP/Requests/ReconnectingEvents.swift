@@ -147,12 +147,12 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
         }
 
         private func timedOut(_ reason: String) -> NessError {
-            NessError.timedOut(NessError.Context(request: try? sequence.request.build(), reason: reason))
+            NessError(.timedOut, NessError.Context(request: try? sequence.request.build(), reason: reason))
         }
 
         private func missingEnd() -> NessError {
-            NessError.truncated(
-                NessError.Context(request: head?.request, response: head, reason: "the stream ended before its final event"))
+            let reason = "the stream ended before its final event"
+            return NessError(.truncated, NessError.Context(request: head?.request, response: head, reason: reason))
         }
 
         /// Waits until the next connection, or ends the sequence.

@@ -92,7 +92,7 @@ extension RequestBuilder {
     /// Sets a form from a value whose type conforms to `Encodable`, as `application/x-www-form-urlencoded`.
     /// - Parameters:
     ///   - value: A structure, a class or a dictionary: see `URLQuery(encoding:with:)`. A value that cannot be encoded fails the request
-    ///     with `NessError.invalidRequest` when it is started.
+    ///     with `NessError.Kind.invalidRequest` when it is started.
     ///   - rules: The rules for dates, bytes, names, arrays and Booleans.
     public func set(formEncodable value: some Encodable, with rules: URLQuery.EncodingRules = URLQuery.EncodingRules()) -> RequestBuilder {
         set { .form(try URLQuery(encoding: value, with: rules)) }
@@ -111,7 +111,7 @@ extension RequestBuilder {
     /// }).dataRequest()
     /// ```
     /// - Parameter fill: Adds the parts to an empty form. Runs in this call. An error that it throws fails the request with
-    ///   `NessError.invalidRequest` when it is started.
+    ///   `NessError.Kind.invalidRequest` when it is started.
     public func set(multipart fill: (inout MultipartForm) throws -> Void) -> RequestBuilder {
         set {
             var form = MultipartForm()
@@ -132,8 +132,8 @@ extension RequestBuilder {
     /// matter.
     ///
     /// Bytes in memory are compressed in the call that starts the request, on its thread; any other body during the upload. The request
-    /// fails with `NessError.invalidRequest` when it is started if zlib is missing, or if the request sets a `Content-Encoding` other than
-    /// gzip.
+    /// fails with `NessError.Kind.invalidRequest` when it is started if zlib is missing, or if the request sets a `Content-Encoding` other
+    /// than gzip.
     ///
     /// ```swift
     /// ness.post("log").set(jsonEncodable: entries).set(gzipsBody: true).dataRequest()

@@ -37,7 +37,7 @@ extension RequestBuilder {
     /// `set(header:to:)` and `validate(contentTypes:)`.
     /// - Parameter decoder: The decoder. It runs off the main thread, even for an empty body.
     /// - Returns: A promise of the value. It fails with `NessError`, or with an error that a custom loader threw. An error of the decoder
-    ///   is the `underlying` of `NessError.decoding`.
+    ///   is the `underlying` of `NessError.Kind.decoding`.
     @discardableResult
     public func dataRequest<Decoder: ResponseDecoder>(decodedBy decoder: Decoder) -> RequestPromise<Decoder.Decoded>
     where Decoder.Decoded: Sendable {
@@ -60,7 +60,7 @@ extension RequestBuilder {
     ///     .decoded(as: User.self)
     /// ```
     /// - Parameter type: The type. It is decoded from the JSON body of a response that is rejected for its status, and becomes the
-    ///   `underlying` of `NessError.validation`. If the body contains no such error, or its `Content-Type` is not JSON, there is no
+    ///   `underlying` of `NessError.Kind.validation`. If the body contains no such error, or its `Content-Type` is not JSON, there is no
     ///   `underlying`.
     public func decodingErrors(as type: any DecodableError.Type) -> RequestBuilder { with { $0.errorDecoding = .json(type) } }
 
@@ -81,13 +81,13 @@ extension RequestBuilder {
     ///
     /// - Parameter decoder: Decodes the body of a response that is rejected for its status, unless it is empty. Ness sets no `Accept` and
     ///   checks no `Content-Type`. The decoder runs off the main thread. The decoded error becomes the `underlying` of
-    ///   `NessError.validation`; if the decoder throws, there is no `underlying`.
+    ///   `NessError.Kind.validation`; if the decoder throws, there is no `underlying`.
     public func decodingErrors<Decoder: ResponseDecoder>(by decoder: Decoder) -> RequestBuilder where Decoder.Decoded: Error {
         with { $0.errorDecoding = .custom { $0.body.isEmpty ? nil : try? decoder.decode(from: $0.body) } }
     }
 
     /// Sets whether a typed result rejects a response whose `Content-Type` is not JSON.
-    /// - Parameter checksContentType: `true` to fail with `NessError.validation` for any `Content-Type` other than `application/json`,
+    /// - Parameter checksContentType: `true` to fail with `NessError.Kind.validation` for any `Content-Type` other than `application/json`,
     ///   `text/json` and types that end in `+json`. A response without a `Content-Type` is always accepted.
     public func set(checksContentType: Bool) -> RequestBuilder { with { $0.checksContentType = checksContentType } }
 }

@@ -25,12 +25,12 @@ extension RequestBuilder {
     ///   - type: The type of each event's data.
     ///   - end: The data that ends the sequence and is not delivered. `nil` for none: the sequence ends with the stream.
     ///   - requiresEnd: True if the end of a response without the data `end` is an error: the iteration then ends with
-    ///     `NessError.truncated`. A server that fails midway may still end its response properly. Has no effect without an `end`, or on a
-    ///     request that reconnects instead.
+    ///     `NessError.Kind.truncated`. A server that fails midway may still end its response properly. Has no effect without an `end`, or
+    ///     on a request that reconnects instead.
     ///   - reconnects: True to reconnect when the connection ends. `nil` to reconnect only idempotent requests.
     /// - Returns: The values. The request is sent when the iteration starts. A rejected response ends the iteration with
-    ///   `NessError.validation`, whose `underlying` is the API's error. Data that cannot be decoded ends it with `NessError.decoding`; with
-    ///   `results` they are an element instead.
+    ///   `NessError.Kind.validation`, whose `underlying` is the API's error. Data that cannot be decoded ends it with
+    ///   `NessError.Kind.decoding`; with `results` they are an element instead.
     public func events<Value: Decodable & Sendable>(
         decoding type: Value.Type, until end: String? = "[DONE]", requiresEnd: Bool = false, reconnects: Bool? = nil
     ) -> DecodedSequence<Value> {
@@ -51,7 +51,8 @@ extension RequestBuilder {
     ///   - type: The type of each event's data.
     ///   - isEnd: Returns true for the value that ends the sequence, which is delivered as the last one. Runs where the sequence is
     ///     iterated.
-    ///   - requiresEnd: True if the end of a response without such a value is an error: the iteration then ends with `NessError.truncated`.
+    ///   - requiresEnd: True if the end of a response without such a value is an error: the iteration then ends with
+    ///     `NessError.Kind.truncated`.
     ///   - reconnects: True to reconnect when the connection ends. `nil` to reconnect only idempotent requests.
     /// - Returns: The values. The request is sent when the iteration starts. The errors are those of `events(decoding:until:)`.
     public func events<Value: Decodable & Sendable>(

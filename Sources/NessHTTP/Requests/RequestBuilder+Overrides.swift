@@ -31,7 +31,7 @@ extension RequestBuilder {
     }
 
     /// Sets the largest size of the response's body, after decompression, in place of the manager's limit. A longer body fails with
-    /// `NessError.responseTooLarge`. The limit does not apply to a response from the cache.
+    /// `NessError.Kind.responseTooLarge`. The limit does not apply to a response from the cache.
     /// - Parameter maximumResponseBytes: The size in bytes; `nil` for no limit. A negative size fails the request with `invalidRequest`.
     public func set(maximumResponseBytes: Int?) -> RequestBuilder {
         with { $0.settings.maximumResponseBytes = maximumResponseBytes ?? .max }

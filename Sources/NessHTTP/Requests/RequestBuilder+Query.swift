@@ -32,7 +32,7 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - option: The treatment of the parameters that an earlier call has set.
     ///   - value: A structure, a class or a dictionary: see `URLQuery(encoding:with:)`. A value that cannot be encoded fails the request
-    ///     with `NessError.invalidRequest` when it is started.
+    ///     with `NessError.Kind.invalidRequest` when it is started.
     ///   - rules: The rules for dates, bytes, names, arrays and Booleans.
     public func set(
         _ option: SetOption = .appendAndOverwriteSameKey, urlEncodable value: some Encodable,

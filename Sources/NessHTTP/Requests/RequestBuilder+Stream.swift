@@ -24,8 +24,8 @@ extension RequestBuilder {
     /// ```
     /// - Parameter type: The type of each line.
     /// - Returns: The values. The request is sent when the iteration starts. A rejected response ends the iteration with
-    ///   `NessError.validation`, whose `underlying` is the API's error. A line that cannot be decoded ends it with `NessError.decoding`; with
-    ///   `results` it is an element instead.
+    ///   `NessError.Kind.validation`, whose `underlying` is the API's error. A line that cannot be decoded ends it with
+    ///   `NessError.Kind.decoding`; with `results` it is an element instead.
     public func lines<Value: Decodable & Sendable>(decoding type: Value.Type) -> DecodedSequence<Value> {
         var builder = accepting(
             "application/x-ndjson, application/json;q=0.9" + (decodesJSONErrors ? ", application/problem+json;q=0.8" : ""))

@@ -4,7 +4,7 @@ import Foundation
 extension RequestBuilder {
     /// Sends a file, which is read during the upload, and keeps the whole response in memory. The file replaces any other body.
     /// - Parameters:
-    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.invalidRequest`.
+    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.Kind.invalidRequest`.
     ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt sends
     ///     the whole file.
     /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
@@ -14,7 +14,7 @@ extension RequestBuilder {
     }
 
     /// Saves the response in a file. The status must be 2xx, and the validators must accept the response, which they receive without its
-    /// body. A HEAD fails with `NessError.invalidRequest`, because it brings no file.
+    /// body. A HEAD fails with `NessError.Kind.invalidRequest`, because it brings no file.
     ///
     /// Ness writes to a partial file. It replaces the destination only once the download is complete: synced to the disk, and as long as
     /// the server announced. A download resumes the partial file of an earlier one of the same URL to the same destination, if the server
@@ -32,8 +32,8 @@ extension RequestBuilder {
     ///     resumes the partial file of an earlier one with the same identifier. `nil`: the URL identifies the file.
     ///   - segments: The number of parts to fetch concurrently, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default its download fails.
-    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
-    ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.Kind.validation`,
+    ///     whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
     ///     resumes where the last one ended.
@@ -67,13 +67,13 @@ extension RequestBuilder {
     ///     resumes the partial file of an earlier one with the same identifier. `nil`: the URL identifies the file.
     ///   - segments: The number of parts to fetch concurrently, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default its download fails.
-    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
-    ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.Kind.validation`,
+    ///     whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     ///   - destination: Chooses the final URL of the file from the response, which has no body. Runs off the main thread when all bytes
     ///     have arrived, before the file is checked and renamed. `folder` then only holds the partial file, so it must be on the same
-    ///     volume. An existing file is replaced. An error that the closure throws becomes the `underlying` of `NessError.fileSystem`, and a
-    ///     later download resumes from the received bytes.
+    ///     volume. An existing file is replaced. An error that the closure throws becomes the `underlying` of `NessError.Kind.fileSystem`,
+    ///     and a later download resumes from the received bytes.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
@@ -106,8 +106,8 @@ extension RequestBuilder {
     ///     resumes the partial file of an earlier one with the same identifier. `nil`: the URL identifies the file.
     ///   - segments: The number of parts to fetch concurrently, if the server supports ranges. The host's connection limit applies.
     ///   - coding: The treatment of a compressed file. By default its download fails.
-    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.validation`, whose
-    ///     `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
+    ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.Kind.validation`,
+    ///     whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
     /// - Returns: A promise of the file and of whether it was fetched. It fails with `NessError`; the kind is `fileSystem` if the file
     ///   cannot be written.

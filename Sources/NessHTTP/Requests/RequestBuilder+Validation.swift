@@ -18,8 +18,8 @@ extension RequestBuilder {
     ///   any type. Other content without a `Content-Type` passes only with `*/*`.
     public func validate(contentTypes: [String]) -> RequestBuilder { validate(using: ContentTypeValidator(contentTypes)) }
 
-    /// Adds a closure that judges the response. A thrown error rejects the response: the request fails with `NessError.validation`, whose
-    /// `underlying` is the thrown error. A retry policy may then retry.
+    /// Adds a closure that judges the response. A thrown error rejects the response: the request fails with `NessError.Kind.validation`,
+    /// whose `underlying` is the thrown error. A retry policy may then retry.
     ///
     /// ```swift
     /// let user = try await ness.get("users/1")

@@ -24,7 +24,7 @@ import Foundation
 /// `SetOption` changes this. Limits and policies keep the last value. Validators, groups and secret names add up.
 ///
 /// **Errors are delivered by the promise.** No setter throws. An invalid URL, and parameters or a body that cannot be encoded, fail the
-/// request with `NessError.invalidRequest` when it is started. Ness then sends nothing. `build()` throws the same error immediately.
+/// request with `NessError.Kind.invalidRequest` when it is started. Ness then sends nothing. `build()` throws the same error immediately.
 ///
 /// **Threads.** A builder may be used from any thread. The request runs off the main thread.
 ///
@@ -111,7 +111,8 @@ public struct RequestBuilder: Sendable {
     ///
     /// Its URL contains the parameters and is resolved against the base URL of the environment. Default headers, credentials, cookies and
     /// the changes of loaders are missing: the pipeline adds them.
-    /// - Throws: `NessError.invalidRequest` with the cause: a string that is not a URL, or parameters or a body that could not be encoded.
+    /// - Throws: `NessError.Kind.invalidRequest` with the cause: a string that is not a URL, or parameters or a body that could not be
+    ///   encoded.
     public func build() throws -> HTTPRequest { try build(in: environment ?? sender.environment) }
 
     func build(in environment: ServerEnvironment) throws -> HTTPRequest {
@@ -137,7 +138,7 @@ public struct RequestBuilder: Sendable {
             let reason = redactor.redacted(text: reason(error))
             var context = NessError.Context(request: nil, attempts: 0, reason: reason, underlying: error)
             context.target = "\(method.rawValue.oneLine) \(redactor.redacted(urlText: urlText))"
-            throw NessError.invalidRequest(context)
+            throw NessError(.invalidRequest, context)
         }
     }
 
@@ -174,7 +175,7 @@ public struct RequestBuilder: Sendable {
 
     // MARK: time
 
-    /// Sets the time limits. A limit that is not positive fails the request with `NessError.invalidRequest` when it is started.
+    /// Sets the time limits. A limit that is not positive fails the request with `NessError.Kind.invalidRequest` when it is started.
     /// - Parameters:
     ///   - timeout: The longest time without a byte in either direction. `nil` keeps the limit that is set.
     ///   - firstByteTimeout: The longest time without a byte until the response starts, in place of `timeout`, for a server that computes
@@ -207,7 +208,7 @@ public struct RequestBuilder: Sendable {
     /// ```
     ///
     /// When the request is started, the time that is left becomes its deadline. If none is left, the request fails with
-    /// `NessError.timedOut`, and nothing is sent.
+    /// `NessError.Kind.timedOut`, and nothing is sent.
     /// - Parameter deadline: The time, in place of a deadline as a duration.
     public func set(deadline: RequestDeadline) -> RequestBuilder {
         with { builder in

@@ -74,7 +74,7 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
 
     /// Returns the request with a value as JSON.
     /// - Parameter value: The value. The manager that sends the request encodes it with its `jsonEncoder`. A value that cannot be encoded
-    ///   fails the request with `NessError.invalidRequest`.
+    ///   fails the request with `NessError.Kind.invalidRequest`.
     public func body(json value: some Encodable & Sendable) -> TypedRequest { body { $0.set(jsonEncodable: value) } }
 
     /// Returns the request with a finished body, such as `.form(["name": "Ada"])`.

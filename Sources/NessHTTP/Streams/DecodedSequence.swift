@@ -22,7 +22,7 @@ public struct DecodedSequence<Value: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// The values as results: a value that cannot be decoded is a failure with `NessError.decoding`, and the iteration continues.
+    /// The values as results: a value that cannot be decoded is a failure with `NessError.Kind.decoding`, and the iteration continues.
     ///
     /// ```swift
     /// for try await result in request.events(decoding: Chunk.self).results {

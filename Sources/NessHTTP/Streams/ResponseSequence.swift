@@ -1,6 +1,6 @@
 /// Values that arrive one after the other: the events of a stream, the responses of a poll.
 ///
-/// Leaving the loop ends the request in flight. So does canceling the loop's task; the loop then throws `NessError.dropped`.
+/// Leaving the loop ends the request in flight. So does canceling the loop's task; the loop then throws `NessError.Kind.dropped`.
 public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
     private let start: @Sendable () -> () async throws -> Element?
 
@@ -41,8 +41,8 @@ public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
         init(_ read: @escaping () async throws -> Element?) { reads = Reads(read) }
 
         /// Returns the next value; `nil` at the end.
-        /// - Throws: The error that ends the sequence, a `NessError` unless code of the application threw another. `NessError.dropped` if
-        ///   the task is canceled while it waits for another read.
+        /// - Throws: The error that ends the sequence, a `NessError` unless code of the application threw another. `NessError.Kind.dropped`
+        ///   if the task is canceled while it waits for another read.
         public func next() async throws -> Element? { try await reads.next() }
     }
 

@@ -30,7 +30,7 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     /// The body's lines, ended by CR, LF or both, as UTF-8 text, even if the `Content-Type` names another character set. Invalid bytes
     /// become U+FFFD, and a byte order mark is left out. The sequence can be read once: a second loop gets only what the first has left.
     ///
-    /// A line that is longer than 16 MiB ends the iteration with `NessError.responseTooLarge`.
+    /// A line that is longer than 16 MiB ends the iteration with `NessError.Kind.responseTooLarge`.
     public var lines: ResponseSequence<String> {
         ResponseSequence {
             var lines = self.responseLines
@@ -54,10 +54,10 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     var responseLines: ResponseLines { ResponseLines(responseChunks) }
 
     /// The body's server-sent events (WHATWG HTML, 9.2). The response has to be a 200 of the type `text/event-stream`. Any other response
-    /// ends the iteration with `NessError.validation`, which contains the start of the body.
+    /// ends the iteration with `NessError.Kind.validation`, which contains the start of the body.
     ///
     /// The sequence can be read once: a second loop gets only what the first has left. An event whose data is longer than 16 MiB ends the
-    /// iteration with `NessError.responseTooLarge`.
+    /// iteration with `NessError.Kind.responseTooLarge`.
     public var serverSentEvents: ResponseSequence<ServerSentEvent> {
         ResponseSequence {
             var events = ServerSentEvents(ResponseChunks { try await self.opened().reading(acceptedBy: EventStreamValidator()) })
@@ -66,7 +66,7 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
     }
 
     /// Ends the stream immediately, even after its head has arrived. The connection is closed, unread bytes are discarded, and the
-    /// iteration fails with `NessError.dropped`.
+    /// iteration fails with `NessError.Kind.dropped`.
     public override func drop() { end { super.drop() } }
 
     /// Ends the stream immediately, as `drop()` does.
@@ -108,7 +108,7 @@ public struct StreamResult: Sendable {
     var responseChunks: ResponseChunks { ResponseChunks { reading } }
 
     /// Returns the reader of the body, if a validator accepts the response.
-    /// - Throws: `NessError.validation` with the start of the body, which can then no longer be read.
+    /// - Throws: `NessError.Kind.validation` with the start of the body, which can then no longer be read.
     func reading(acceptedBy validator: some ResponseValidator) async throws -> StreamReading {
         if validator.validate(for: message) == .valid { return reading }
         var refused = message

@@ -54,7 +54,7 @@ final class StreamSink: BodySink {
             // A loader has put a response in the place of the error. The reader has a part of the body that the error broke off.
             let reason = "the body broke off, and a loader replaced the error"
             let context = NessError.Context(request: response.request, response: response, reason: reason)
-            return buffer.finish(.failure(NessError.truncated(context)), rest: Data())
+            return buffer.finish(.failure(NessError(.truncated, context)), rest: Data())
         }
         // The body of a response that the sink did not take was collected in memory.
         buffer.finish(outcome.map { _ in }, rest: isRestartable ? (try? outcome.get().body) ?? Data() : Data())

@@ -1,6 +1,6 @@
 /// A request option that asks the transport to deliver the body with its content coding, as the server sent it, and to add no
 /// `Accept-Encoding` itself. Over a transport whose `Transport.keepsContentCoding` is false, such as `URLSessionTransport`, the request
-/// fails with `NessError.invalidRequest` before it is sent.
+/// fails with `NessError.Kind.invalidRequest` before it is sent.
 public enum KeepsContentCoding: RequestOptionKey {
     /// False: the transport removes any content coding.
     public static let defaultValue = false

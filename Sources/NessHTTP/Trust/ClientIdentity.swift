@@ -17,7 +17,7 @@ public struct ClientIdentity: Sendable, Hashable {
     let digest: String
 
     /// Makes an identity. Its content is read when a connection is opened: with a wrong password, for example, each request that opens a
-    /// connection to a host of the identity fails with `NessError.tls`, and its `tlsFailure` is `.clientCertificate`.
+    /// connection to a host of the identity fails with `NessError.Kind.tls`, and its `tlsFailure` is `.clientCertificate`.
     ///
     /// ```text
     /// openssl pkcs12 -export -in client.pem -inkey key.pem -certfile chain.pem \

@@ -15,12 +15,12 @@ import Foundation
 /// itself. `*` stands for all hosts. Of several entries the one with the longest name counts, and a host's own entry before all others.
 ///
 /// A server of a pinned host needs a certificate that the system trusts and one of the keys, or a certificate of one of the authorities.
-/// The rule applies to each exchange, even after a redirect. Nothing is sent to another server: the request fails with `NessError.tls`,
-/// whose `tlsFailure` is `TLSFailure.pinMismatch`, or `.untrusted` for another authority. On Apple platforms a closure of
-/// `URLSessionTransport(serverTrust:)` that returns `.trusted` takes the place of the system. There, a connection may resume a TLS session
-/// of the process without a check. The request is then sent, but its response is rejected with the same error.
+/// The rule applies to each exchange, even after a redirect. Nothing is sent to another server: the request fails with
+/// `NessError.Kind.tls`, whose `tlsFailure` is `TLSFailure.pinMismatch`, or `.untrusted` for another authority. On Apple platforms a
+/// closure of `URLSessionTransport(serverTrust:)` that returns `.trusted` takes the place of the system. There, a connection may resume a
+/// TLS session of the process without a check. The request is then sent, but its response is rejected with the same error.
 ///
-/// A request fails with `NessError.invalidRequest`, or after a redirect with `NessError.redirect`, before a connection is
+/// A request fails with `NessError.Kind.invalidRequest`, or after a redirect with `NessError.Kind.redirect`, before a connection is
 /// opened, in these cases:
 /// - It goes over http to a host with a rule of public keys or, unless the rule is that of `*`, of authorities.
 /// - There are rules, and no rule can name its host: it hides letters outside of ASCII in percent-encoding, or has more than 255 bytes.

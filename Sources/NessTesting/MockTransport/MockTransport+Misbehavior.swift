@@ -6,7 +6,7 @@ extension MockTransport {
     ///
     /// ```swift
     /// mock.on(.get, "films/1", misbehaving: "reset-in-body")
-    /// // NessError.connectionLost, with half of the body:
+    /// // NessError.Kind.connectionLost, with half of the body:
     /// let outcome = await ness.get("films/1").dataRequest().settled
     /// ```
     ///

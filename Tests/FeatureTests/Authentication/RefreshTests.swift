@@ -143,7 +143,7 @@ struct RefreshTests {
     @Test("a failed refresh is final for every error, which the caller gets unchanged")
     func aFailedRefreshIsFinal() async throws {
         let request = HTTPRequest(.post, url: try url("https://mock.test/token"))
-        let passing = NessError.connectionLost(NessError.Context(request: request, reason: "lost"))
+        let passing = NessError(.connectionLost, NessError.Context(request: request, reason: "lost"))
         let errors: [(any Error, String)] = [
             (Rejected(), "Rejected"), (passing, "connectionLost /token"), (TransportError.timedOut, "timedOut /x"),
         ]

@@ -77,7 +77,7 @@ import Testing
         let renewals = Tally()
         let authentication = Self.authentication { _, _ in
             renewals.enter()
-            throw NessError.connectionLost(NessError.Context(request: nil, attempts: 0, reason: "lost"))
+            throw NessError(.connectionLost, NessError.Context(request: nil, attempts: 0, reason: "lost"))
         }
         let rig = Rig {
             $0.authentication = authentication

@@ -30,19 +30,19 @@ import Testing
     func sparse() throws {
         let request = try request()
         func text(_ attempts: Int, _ response: HTTPResponse? = nil) -> String {
-            NessError.offline(NessError.Context(request: request, response: response, attempts: attempts, reason: "why")).description
+            NessError(.offline, NessError.Context(request: request, response: response, attempts: attempts, reason: "why")).description
         }
         #expect(text(0) == "PUT http://host.test/path?page=1 (not sent): offline: why")
         #expect(text(1) == "PUT http://host.test/path?page=1: offline: why")
         #expect(text(1, HTTPResponse(statusCode: 204, request: request)).contains("→ 204 (no body): offline"))
-        #expect(NessError.offline(NessError.Context(request: nil, reason: "why")).description == "request (not sent): offline: why")
+        #expect(NessError(.offline, NessError.Context(request: nil, reason: "why")).description == "request (not sent): offline: why")
     }
 
     @Test("only the start of a long text body is shown, and only the length of other bodies")
     func longBody() throws {
         func text(_ body: Data) throws -> String {
             let response = HTTPResponse(statusCode: 500, body: body, request: try request())
-            return NessError.validation(NessError.Context(request: response.request, response: response, reason: "no")).description
+            return NessError(.validation, NessError.Context(request: response.request, response: response, reason: "no")).description
         }
         let long = try text(Data(String(repeating: "abcdefghij", count: 10_000).utf8))
         #expect(long.contains("\"abcdefghijabc"))
@@ -63,7 +63,7 @@ import Testing
     func oneLine(control: String) throws {
         let request = HTTPRequest(.custom("G\(control)T"), url: try url("http://host.test/a"), headers: ["X": "a\(control)b"])
         let response = HTTPResponse(statusCode: 500, headers: ["X": "a\(control)b"], body: Data("a\(control)b".utf8), request: request)
-        let error = NessError.decoding(NessError.Context(request: request, response: response, reason: "a\(control)b"))
+        let error = NessError(.decoding, NessError.Context(request: request, response: response, reason: "a\(control)b"))
         let built = Result { try Ness().httpRequest(withUrl: "http://x/\(control)").build() }
         let cookie = Cookie(name: "a\(control)b", value: "c", domain: "d\(control)e.test", path: "/f\(control)g")
         let environment = ServerEnvironment(defaultHeaders: ["X": "a\(control)b"])
@@ -99,7 +99,7 @@ import Testing
 
     @Test("all ways to print an error give the same string")
     func ways() throws {
-        let error = NessError.tls(NessError.Context(request: try request(), reason: "expired"))
+        let error = NessError(.tls, NessError.Context(request: try request(), reason: "expired"))
         let text = "PUT http://host.test/path?page=1: TLS failed: expired"
         #expect(error.description == text)
         #expect(String(describing: error) == text)

@@ -7,11 +7,20 @@ import Testing
 
 /// One vocabulary of errors, for the pipeline, loaders, observers and callers alike.
 @Suite(.inTurn) struct ErrorKindTests {
-    @Test("every kind makes the case of its name, and is recognized from it", arguments: NessError.Kind.allCases)
+    @Test("every kind is found by its name, and is a pattern for errors of any type", arguments: NessError.Kind.allCases)
     func kinds(kind: NessError.Kind) {
-        let error = NessError(kind, NessError.Context(request: nil, reason: "why"))
-        #expect(error.kind == kind)
-        #expect("\(error)".hasSuffix("why"))
+        let error: any Error = NessError(kind, NessError.Context(request: nil, reason: "why"))
+        #expect(NessError.Kind(rawValue: "\(kind)") == kind)
+        #expect(NessError.Kind.allCases.filter { $0 ~= error } == [kind])
+        #expect(!(kind ~= CancellationError()))
+        do { throw error } catch NessError.Kind.validation { #expect(kind == .validation) } catch { #expect(kind != .validation) }
+    }
+
+    @Test("a loader's own kind of error has its name in the description, and is not transient")
+    func customKind() {
+        let error = NessError(NessError.Kind(rawValue: "quota"), NessError.Context(request: nil, reason: "used up"))
+        #expect(error.description == "request (not sent): quota: used up")
+        #expect(!error.isTransient && error.mayHaveReachedServer && NessError.Kind.allCases.allSatisfy { $0 != error.kind })
     }
 
     @Test("an error tells if it is transient, and if the server may have acted")

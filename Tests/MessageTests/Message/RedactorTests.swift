@@ -103,7 +103,7 @@ import Testing
         var request = HTTPRequest(.post, url: try #require(URL(string: "http://h.test/")), headers: fields.merging(["X-Text": text]))
         request.body = HTTPBody(body)
         let response = HTTPResponse(statusCode: 400, headers: request.headers, body: body, request: request)
-        let error = NessError.validation(NessError.Context(request: request, response: response, reason: text))
+        let error = NessError(.validation, NessError.Context(request: request, response: response, reason: text))
         var shown = ["\(request.headers)", "\(response)", "\(error)", "\(error.context)", request.curlCommand]
         let log = Log<String>(), logger = RequestLogger(.full) { log.add($0) }
         logger.requestWillSend(request)
@@ -168,7 +168,7 @@ import Testing
                 let response = HTTPResponse(
                     statusCode: 401, headers: ["Content-Type": type, "X-Text": body, "Location": "/?q=\(body)"], body: Data(body.utf8),
                     request: request)
-                let error = NessError.validation(NessError.Context(request: nil, response: response, reason: body))
+                let error = NessError(.validation, NessError.Context(request: nil, response: response, reason: body))
                 let log = Log<String>(), logger = RequestLogger(.full) { log.add($0) }
                 logger.requestDidReceive(response, to: request)
                 var second = request

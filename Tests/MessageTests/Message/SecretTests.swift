@@ -25,7 +25,7 @@ import Testing
         request.secrets.insert(["X-Session", "pin"])
         let fields = headers.merging(["Content-Type": type])
         let response = HTTPResponse(statusCode: 400, headers: fields, body: Data(body.utf8), request: request)
-        return .validation(NessError.Context(request: request, response: response, reason: "why"))
+        return NessError(.validation, NessError.Context(request: request, response: response, reason: "why"))
     }
 
     @Test(

@@ -168,7 +168,7 @@ import Testing
             configuration.insert(
                 .modifyRequest { request in
                     guard fails.withLock({ $0 }) else { return }
-                    throw NessError.timedOut(NessError.Context(request: request, reason: "the loader has no time"))
+                    throw NessError(.timedOut, NessError.Context(request: request, reason: "the loader has no time"))
                 }, at: .attempt)
         }
         rig.mock.on(.get, "/x", replies: [.status(200)])

@@ -57,7 +57,7 @@ import Testing
         let rig = Rig()
         rig.mock.on(.get, "/tick", replies: [.status(503), .text("?"), Self.tick(1), .failure(.timedOut)])
         let (seen, error) = await collect(
-            rig.ness.poll(GetTick(), every: .seconds(1)) { if case NessError.timedOut = $0 { true } else { false } })
+            rig.ness.poll(GetTick(), every: .seconds(1)) { if case NessError.Kind.timedOut = $0 { true } else { false } })
         #expect(seen == [1])
         #expect((error as? NessError)?.kind == .timedOut)
     }

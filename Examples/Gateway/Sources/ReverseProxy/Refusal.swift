@@ -27,8 +27,8 @@ struct Refusal: Error {
             case .offline, .cannotConnect, .addressRejected, .tls, .connectionLost, .truncated, .malformedResponse, .responseTooLarge: 502
             // The target, a field or the body is invalid, or the client's connection broke inside the body.
             case .invalidRequest: 400
-            // The proxy uses none of the features that fail like this.
-            case .redirect, .duplicate, .validation, .decoding, .fileSystem: 500
+            // The proxy uses none of the features that fail like the other kinds.
+            default: 500
             }
         retryAfter = error.retryAfter
         closesConnection = status == 408 || status == 400

@@ -17,7 +17,7 @@ import Testing
         for kind in NessError.Kind.allCases {
             #expect(Refusal(NessError(kind, .init(request: nil, reason: ""))).status == statuses[kind])
         }
-        #expect(Refusal(NessError.timedOut(.init(request: nil, reason: "", underlying: StalledBody()))).status == 408)
+        #expect(Refusal(NessError(.timedOut, .init(request: nil, reason: "", underlying: StalledBody()))).status == 408)
     }
 
     @Test(

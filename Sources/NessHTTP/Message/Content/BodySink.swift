@@ -21,7 +21,7 @@ package protocol BodySink: AnyObject, Sendable {
     ///   - response: The response, without a body.
     ///   - validators: The caller's validators. The sink asks them about the head before it takes a byte.
     /// - Returns: True if the sink takes the body.
-    /// - Throws: The error that ends the exchange. After `NessError.validation` the start of the body is collected for the error.
+    /// - Throws: The error that ends the exchange. After `NessError.Kind.validation` the start of the body is collected for the error.
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) async throws -> Bool
     /// Takes the next bytes of the body. Returns when the sink has room for more, which holds the server back. Calls are in order and never
     /// overlap.

@@ -11,16 +11,16 @@ extension HTTPBody {
     /// ```
     ///
     /// **Back pressure.** Ness reads the next element of the sequence once the connection has accepted the previous one. An element may
-    /// have any size. A sequence without a further element for the duration of the idle timeout ends the request with `NessError.timedOut`,
-    /// whose `underlying` is `StalledBody`.
+    /// have any size. A sequence without a further element for the duration of the idle timeout ends the request with
+    /// `NessError.Kind.timedOut`, whose `underlying` is `StalledBody`.
     ///
     /// **Once.** When an attempt has started to read the sequence, the body is never sent again, regardless of the retry policy. After a
     /// 401 the credential is renewed, but the 401 is the response. A redirect that asks for the body again (307, 308) fails with
-    /// `NessError.redirect`. Any other repetition, such as a second request from the same builder, fails with `NessError.invalidRequest`.
-    /// `stream(length:contentType:_:)` makes a body that can be sent again.
+    /// `NessError.Kind.redirect`. Any other repetition, such as a second request from the same builder, fails with
+    /// `NessError.Kind.invalidRequest`. `stream(length:contentType:_:)` makes a body that can be sent again.
     ///
-    /// **Errors.** An error of the sequence ends the request with `NessError.invalidRequest`, whose `underlying` is that error. So does a
-    /// sequence that gives fewer or more bytes than `length`. The server then never sees a complete request.
+    /// **Errors.** An error of the sequence ends the request with `NessError.Kind.invalidRequest`, whose `underlying` is that error. So
+    /// does a sequence that gives fewer or more bytes than `length`. The server then never sees a complete request.
     ///
     /// **Cancellation.** When the exchange ends early, the task that reads the sequence is canceled. The request does not wait for it.
     /// - Parameters:
@@ -98,11 +98,11 @@ public struct HTTPBodyWriter {
     /// Writes a piece. Returns when the connection has taken it, so a slow server holds the writer back.
     /// - Parameter data: The piece, of any size. An empty one has no effect.
     /// - Throws: `CancellationError` if the exchange has ended, or if the task is canceled. An error if the body gets longer than
-    ///   announced, or if another piece is being written; the request then fails with `NessError.invalidRequest`.
+    ///   announced, or if another piece is being written; the request then fails with `NessError.Kind.invalidRequest`.
     public func write(_ data: Data) async throws { try await take(data) }
 }
 
-/// The body of a request gave no byte for the time of the idle timeout. It is the `underlying` of `NessError.timedOut`.
+/// The body of a request gave no byte for the time of the idle timeout. It is the `underlying` of `NessError.Kind.timedOut`.
 ///
 /// The fault is the caller's, not the server's: the error is not transient, and a `CircuitBreaker` does not count it. A gateway responds to
 /// its client with 408, not with 504.

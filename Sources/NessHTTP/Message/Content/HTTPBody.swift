@@ -51,8 +51,8 @@ public struct HTTPBody: Sendable, Equatable {
 
     /// Makes a body from a file, or from a slice of a file.
     ///
-    /// The file is opened when the request is sent. The request fails with `NessError.invalidRequest` if the file is missing, cannot be
-    /// read, is not a regular file, ends before the end of the slice, or becomes shorter while it is sent.
+    /// The file is opened when the request is sent. The request fails with `NessError.Kind.invalidRequest` if the file is missing, cannot
+    /// be read, is not a regular file, ends before the end of the slice, or becomes shorter while it is sent.
     /// - Parameters:
     ///   - file: The file's URL.
     ///   - offset: The position of the first byte to send.

@@ -1,49 +1,112 @@
 import Foundation
 
-/// The error of a failed request. Every case has a context with the request, the response and the number of attempts.
+/// The error of a failed request: its kind, and a context with the request, the response and the number of attempts.
 ///
 /// The description has all of this in one line, without secrets.
-public enum NessError: Error, Sendable {
-    /// The request is invalid. Ness did not send it, or sent only a part because its body failed.
-    case invalidRequest(Context)
-    /// There is no network.
-    case offline(Context)
-    /// The host was not found, did not accept a connection, or no connection was ready within `connectTimeout`. The request never reached
-    /// the server.
-    case cannotConnect(Context)
-    /// The rule of the transport, `CurlTransport.Options.allowsAddress`, rejected all addresses of the host or of the proxy. The request never
-    /// reached the server.
-    case addressRejected(Context)
-    /// No byte moved in either direction for the duration of the timeout, or the deadline passed.
-    case timedOut(Context)
-    /// The caller dropped the request, or every caller that waited for a shared request dropped it.
-    case dropped(Context)
-    /// No secure connection could be established.
-    case tls(Context)
-    /// The connection broke before the response was complete. The server may have acted on the request.
-    case connectionLost(Context)
-    /// The response ended before its announced length.
-    case truncated(Context)
-    /// The server did not send a valid HTTP response.
-    case malformedResponse(Context)
-    /// A validator rejected the response. The context holds the response.
-    case validation(Context)
-    /// The response could not be decoded. The context holds the response.
-    case decoding(Context)
-    /// A redirect must not or cannot be followed. The context holds its response.
-    case redirect(Context)
-    /// A duplicate handler excluded this request. The reason names its decision.
-    case duplicate(Context)
-    /// The circuit breaker is open, because the host failed repeatedly. The request was not sent.
-    case circuitOpen(Context)
-    /// The body is longer than `maximumResponseBytes`. Or a line or an event of a stream, or the body of an error response to a stream or a
-    /// download, is longer than 16 MiB.
-    case responseTooLarge(Context)
-    /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the destination.
-    case fileSystem(Context)
-    /// The request has the field `Cache-Control: only-if-cached`, and no stored response satisfies it (RFC 9111, 5.2.1.7). The request was
-    /// not sent.
-    case notCached(Context)
+///
+/// ```swift
+/// do {
+///     print(try await ness.get("users").text())
+/// } catch NessError.Kind.offline {
+///     print("you are offline")
+/// } catch let error as NessError where error.kind == .validation {
+///     print(error.response?.statusCode ?? 0)
+/// }
+/// ```
+public struct NessError: Error, Sendable {
+    /// The kind of the error.
+    public var kind: Kind
+    /// The circumstances of the error.
+    public var context: Context
+
+    /// Makes an error, for a custom loader or a test.
+    /// - Parameters:
+    ///   - kind: The kind.
+    ///   - context: The context.
+    public init(_ kind: Kind, _ context: Context) {
+        self.kind = kind
+        self.context = context
+    }
+
+    /// A kind of error, to switch on, to compare and to log. A later version may add kinds, so a `switch` needs a `default`.
+    ///
+    /// As a pattern it matches an error of any type: `catch NessError.Kind.timedOut`, or `if case NessError.Kind.dropped = error`.
+    public struct Kind: RawRepresentable, Sendable, Hashable, CaseIterable, CustomStringConvertible {
+        /// The name of the kind, such as `timedOut`.
+        public let rawValue: String
+        /// The name in the description of an error.
+        fileprivate let title: String
+        /// True if the same request may succeed later.
+        fileprivate let isTransient: Bool
+        /// True if the server may have seen the request.
+        fileprivate let reachesServer: Bool
+
+        private init(_ rawValue: String, _ title: String, isTransient: Bool = false, reachesServer: Bool = true) {
+            self.rawValue = rawValue
+            self.title = title
+            self.isTransient = isTransient
+            self.reachesServer = reachesServer
+        }
+
+        /// Finds the kind with a name. Another name makes a custom kind, for the errors of a loader. Such an error is not transient, and the
+        /// server may have seen the request.
+        /// - Parameter rawValue: The name.
+        public init(rawValue: String) { self = Self.allCases.first { $0.rawValue == rawValue } ?? Kind(rawValue, rawValue) }
+
+        /// The request is invalid. Ness did not send it, or sent only a part because its body failed.
+        public static let invalidRequest = Kind("invalidRequest", "invalid request", reachesServer: false)
+        /// There is no network.
+        public static let offline = Kind("offline", "offline", isTransient: true, reachesServer: false)
+        /// The host was not found, did not accept a connection, or no connection was ready within `connectTimeout`. The request never
+        /// reached the server.
+        public static let cannotConnect = Kind("cannotConnect", "cannot connect", isTransient: true, reachesServer: false)
+        /// The rule of the transport, `CurlTransport.Options.allowsAddress`, rejected all addresses of the host or of the proxy. The
+        /// request never reached the server.
+        public static let addressRejected = Kind("addressRejected", "address rejected", reachesServer: false)
+        /// No byte moved in either direction for the duration of the timeout, or the deadline passed.
+        public static let timedOut = Kind("timedOut", "timed out", isTransient: true)
+        /// The caller dropped the request, or every caller that waited for a shared request dropped it.
+        public static let dropped = Kind("dropped", "dropped")
+        /// No secure connection could be established.
+        public static let tls = Kind("tls", "TLS failed", reachesServer: false)
+        /// The connection broke before the response was complete. The server may have acted on the request.
+        public static let connectionLost = Kind("connectionLost", "connection lost", isTransient: true)
+        /// The response ended before its announced length.
+        public static let truncated = Kind("truncated", "truncated response", isTransient: true)
+        /// The server did not send a valid HTTP response.
+        public static let malformedResponse = Kind("malformedResponse", "malformed response", isTransient: true)
+        /// A validator rejected the response. The context holds the response.
+        public static let validation = Kind("validation", "validation failed")
+        /// The response could not be decoded. The context holds the response.
+        public static let decoding = Kind("decoding", "decoding failed")
+        /// A redirect must not or cannot be followed. The context holds its response.
+        public static let redirect = Kind("redirect", "redirect not followed")
+        /// A duplicate handler excluded this request. The reason names its decision.
+        public static let duplicate = Kind("duplicate", "duplicate")
+        /// The circuit breaker is open, because the host failed repeatedly. The request was not sent.
+        public static let circuitOpen = Kind("circuitOpen", "circuit open", isTransient: true, reachesServer: false)
+        /// The body is longer than `maximumResponseBytes`. Or a line or an event of a stream, or the body of an error response to a stream
+        /// or a download, is longer than 16 MiB.
+        public static let responseTooLarge = Kind("responseTooLarge", "response too large")
+        /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the
+        /// destination.
+        public static let fileSystem = Kind("fileSystem", "file system error")
+        /// The request has the field `Cache-Control: only-if-cached`, and no stored response satisfies it (RFC 9111, 5.2.1.7). The request
+        /// was not sent.
+        public static let notCached = Kind("notCached", "not cached", reachesServer: false)
+
+        /// The kinds of this version.
+        public static let allCases: [Kind] = [
+            invalidRequest, offline, cannotConnect, addressRejected, timedOut, dropped, tls, connectionLost, truncated, malformedResponse,
+            validation, decoding, redirect, duplicate, circuitOpen, responseTooLarge, fileSystem, notCached,
+        ]
+
+        /// The name of the kind.
+        public var description: String { rawValue }
+
+        /// Returns true if an error is a `NessError` of a kind, so that a kind is a pattern for errors.
+        public static func ~= (kind: Kind, error: any Error) -> Bool { (error as? NessError)?.kind == kind }
+    }
 
     /// The circumstances of an error.
     public struct Context: Sendable, CustomReflectable {
@@ -109,114 +172,9 @@ public enum NessError: Error, Sendable {
         }
     }
 
-    /// The kinds of errors without their context, to switch on, to compare and to log.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// The request cannot be sent as it is.
-        case invalidRequest
-        /// There is no network.
-        case offline
-        /// The host was not found, did not accept a connection, or no connection was ready within `connectTimeout`.
-        case cannotConnect
-        /// The transport may not connect to any address of the host or of the proxy.
-        case addressRejected
-        /// A timeout or the deadline passed.
-        case timedOut
-        /// The request was dropped.
-        case dropped
-        /// No secure connection could be established.
-        case tls
-        /// The connection broke before the response was complete.
-        case connectionLost
-        /// The response ended before its announced length.
-        case truncated
-        /// The server did not send a valid HTTP response.
-        case malformedResponse
-        /// A validator rejected the response.
-        case validation
-        /// The response could not be decoded.
-        case decoding
-        /// A redirect must not or cannot be followed.
-        case redirect
-        /// A duplicate handler excluded this request.
-        case duplicate
-        /// The circuit breaker is open.
-        case circuitOpen
-        /// The body is longer than `maximumResponseBytes`. Or a line or an event of a stream, or the body of an error response to a stream
-        /// or a download, is longer than 16 MiB.
-        case responseTooLarge
-        /// A file or folder could not be read or written.
-        case fileSystem
-        /// No stored response satisfies a request that forbids the network.
-        case notCached
-    }
-
-    /// The kind of this error.
-    public var kind: Kind { parts.kind }
-
-    /// The context of this error.
-    public var context: Context { parts.context }
-
-    /// The only list of all cases. Other code uses `kind` and `context`.
-    private var parts: (kind: Kind, context: Context) {
-        switch self {
-        case .invalidRequest(let context): (.invalidRequest, context)
-        case .offline(let context): (.offline, context)
-        case .cannotConnect(let context): (.cannotConnect, context)
-        case .addressRejected(let context): (.addressRejected, context)
-        case .timedOut(let context): (.timedOut, context)
-        case .dropped(let context): (.dropped, context)
-        case .tls(let context): (.tls, context)
-        case .connectionLost(let context): (.connectionLost, context)
-        case .truncated(let context): (.truncated, context)
-        case .malformedResponse(let context): (.malformedResponse, context)
-        case .validation(let context): (.validation, context)
-        case .decoding(let context): (.decoding, context)
-        case .redirect(let context): (.redirect, context)
-        case .duplicate(let context): (.duplicate, context)
-        case .circuitOpen(let context): (.circuitOpen, context)
-        case .responseTooLarge(let context): (.responseTooLarge, context)
-        case .fileSystem(let context): (.fileSystem, context)
-        case .notCached(let context): (.notCached, context)
-        }
-    }
-
-    /// Makes an error of a kind, for a custom loader or a test.
-    /// - Parameters:
-    ///   - kind: The kind.
-    ///   - context: The context.
-    public init(_ kind: Kind, _ context: Context) {
-        switch kind {
-        case .invalidRequest: self = .invalidRequest(context)
-        case .offline: self = .offline(context)
-        case .cannotConnect: self = .cannotConnect(context)
-        case .addressRejected: self = .addressRejected(context)
-        case .timedOut: self = .timedOut(context)
-        case .dropped: self = .dropped(context)
-        case .tls: self = .tls(context)
-        case .connectionLost: self = .connectionLost(context)
-        case .truncated: self = .truncated(context)
-        case .malformedResponse: self = .malformedResponse(context)
-        case .validation: self = .validation(context)
-        case .decoding: self = .decoding(context)
-        case .redirect: self = .redirect(context)
-        case .duplicate: self = .duplicate(context)
-        case .circuitOpen: self = .circuitOpen(context)
-        case .responseTooLarge: self = .responseTooLarge(context)
-        case .fileSystem: self = .fileSystem(context)
-        case .notCached: self = .notCached(context)
-        }
-    }
-
     /// True if the same request may succeed later, because the network or the server failed; false if another attempt cannot help. A
     /// rejected response is not transient: a retry policy decides by its status.
-    public var isTransient: Bool {
-        switch kind {
-        case .offline, .cannotConnect, .timedOut, .connectionLost, .truncated, .malformedResponse, .circuitOpen: !context.isFinal
-        case .invalidRequest, .addressRejected, .dropped, .tls, .validation, .decoding, .redirect, .duplicate, .responseTooLarge,
-            .fileSystem, .notCached:
-            false
-        }
-    }
+    public var isTransient: Bool { kind.isTransient && !context.isFinal }
 
     /// True if the request's `Authentication` threw the error, for example because the refresh of the credential failed. Either the request
     /// was not sent, or the server had rejected its credential. Errors of other types than `NessError` pass unchanged.
@@ -224,15 +182,8 @@ public enum NessError: Error, Sendable {
 
     /// False only if the request certainly never reached the server: no attempt sent it, or no connection was established.
     public var mayHaveReachedServer: Bool {
-        if context.followsAction { return true }
-        return switch kind {
-        case .offline, .cannotConnect, .addressRejected, .circuitOpen, .notCached: false
-        case .invalidRequest, .tls: context.isPartlySent
-        case .connectionLost: !context.isUnsent
-        case .timedOut, .dropped, .truncated, .malformedResponse, .validation, .decoding, .redirect, .duplicate, .responseTooLarge,
-            .fileSystem:
-            true
-        }
+        if context.followsAction || context.isPartlySent { return true }
+        return kind.reachesServer && !context.isUnsent
     }
 
     /// The reason why no secure connection could be established. `nil` for an error of another kind than `.tls`.
@@ -250,30 +201,6 @@ public enum NessError: Error, Sendable {
 
     /// The underlying error, if there is one, such as a decoder's error or the API's own error (`decodingErrors`).
     public var underlying: (any Error)? { context.underlying }
-
-    /// The name of the kind, for the description.
-    private var title: String {
-        switch kind {
-        case .invalidRequest: "invalid request"
-        case .offline: "offline"
-        case .cannotConnect: "cannot connect"
-        case .addressRejected: "address rejected"
-        case .timedOut: "timed out"
-        case .dropped: "dropped"
-        case .tls: "TLS failed"
-        case .connectionLost: "connection lost"
-        case .truncated: "truncated response"
-        case .malformedResponse: "malformed response"
-        case .validation: "validation failed"
-        case .decoding: "decoding failed"
-        case .redirect: "redirect not followed"
-        case .duplicate: "duplicate"
-        case .circuitOpen: "circuit open"
-        case .responseTooLarge: "response too large"
-        case .fileSystem: "file system error"
-        case .notCached: "not cached"
-        }
-    }
 }
 
 extension NessError: RedactedValue, LocalizedError, CustomNSError {
@@ -291,12 +218,14 @@ extension NessError: RedactedValue, LocalizedError, CustomNSError {
             case 1: ""
             default: " (\(context.attempts) attempts)"
             }
-        return "\(asked)\(came ?? "")\(tried): \(title): \(redactor.redacted(text: context.reason).oneLine)"
+        return "\(asked)\(came ?? "")\(tried): \(kind.title): \(redactor.redacted(text: context.reason).oneLine)"
     }
     /// The same string as `description`.
     public var errorDescription: String? { description }
     /// The error domain `Ness.NessError`.
     public static var errorDomain: String { "Ness.NessError" }
+    /// The place of the kind in `Kind.allCases`; -1 for a custom kind.
+    public var errorCode: Int { Kind.allCases.firstIndex(of: kind) ?? -1 }
     /// The description as the only entry.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }
@@ -307,7 +236,7 @@ extension NessError: DropError {
     /// Returns the error of a loop whose task was canceled: that of the request which it dropped, if there was one.
     static func cancelled(_ error: (any Error)?) -> NessError {
         if let known = error as? NessError, known.isDrop { return known }
-        return .dropped(Context(request: nil, reason: "the task was canceled"))
+        return NessError(.dropped, Context(request: nil, reason: "the task was canceled"))
     }
 }
 

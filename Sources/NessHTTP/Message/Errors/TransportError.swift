@@ -1,6 +1,6 @@
 /// The error of an exchange, thrown by a `Transport`.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure. `NessError` has a case for each kind.
+    /// The kind of failure. `NessError.Kind` has the same names.
     public enum Kind: Sendable, Hashable, CaseIterable {
         /// The transport cannot send such a request.
         case invalidRequest

@@ -10,7 +10,7 @@
 /// ```
 ///
 /// This type does not check or repair fields. Before a request is sent, a name or value that could inject a line fails with
-/// `NessError.invalidRequest`.
+/// `NessError.Kind.invalidRequest`.
 public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     /// One field line.
     public struct Field: Sendable, Hashable {

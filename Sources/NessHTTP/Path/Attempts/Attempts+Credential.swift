@@ -58,10 +58,9 @@ extension Pipeline {
 
     @inline(never)
     private static func markedAsAuthenticationFailure(_ error: any Error) -> any Error {
-        guard let error = error as? NessError else { return error }
-        var context = error.context
-        context.isAuthenticationFailure = true
-        return NessError(error.kind, context)
+        guard var error = error as? NessError else { return error }
+        error.context.isAuthenticationFailure = true
+        return error
     }
 
     @inline(never)

@@ -99,10 +99,9 @@ final class Unaccepted: Error {
 
     /// Returns this outcome with a further reason in the text of its error.
     func adding(_ reason: String) -> Unaccepted {
-        guard case .failure(let error as NessError) = outcome else { return self }
-        var context = error.context
-        context.reason += "; \(reason)"
-        return Unaccepted(.failure(NessError(error.kind, context)), attempt)
+        guard case .failure(var error as NessError) = outcome else { return self }
+        error.context.reason += "; \(reason)"
+        return Unaccepted(.failure(error), attempt)
     }
 }
 

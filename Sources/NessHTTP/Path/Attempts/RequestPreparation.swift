@@ -67,7 +67,7 @@ package final class RequestPreparation: Sendable {
             let resolved = (isResolved ? url : try resolve(url, against: baseURL)).removingDotSegments
             if resolved != url || !isResolved { request.url = resolved }
         } catch {
-            throw NessError.invalidRequest(NessError.Context(request: request, reason: "\(error)"))
+            throw NessError(.invalidRequest, NessError.Context(request: request, reason: "\(error)"))
         }
     }
 

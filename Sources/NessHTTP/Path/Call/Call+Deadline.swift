@@ -16,7 +16,7 @@ extension Call {
     /// Runs work whose result can be replaced, such as by a stale response. At the deadline the work fails with the deadline's error, and
     /// the call continues for a moment.
     /// - Returns: The value of the operation.
-    /// - Throws: The error of the operation; `NessError.timedOut` at the deadline.
+    /// - Throws: The error of the operation; `NessError.Kind.timedOut` at the deadline.
     @inline(never)
     func untilDeadline<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
         // After the deadline the work that a loader repeats has no further time.

@@ -20,13 +20,12 @@ extension CallContext {
 
     /// Makes an error of this request from a transport's.
     func error(_ error: TransportError, response: HTTPResponse? = nil) -> NessError {
-        let made = self.error(NessError.Kind(error.kind), error.reason, response: response, underlying: error.underlying)
-        var context = made.context
-        context.tlsFailure = error.tlsFailure
-        context.isFinal = error.isFinal
-        context.isUnsent = error.isUnsent
-        context.isPartlySent = error.isPartlySent
-        return NessError(made.kind, context)
+        var made = self.error(NessError.Kind(error.kind), error.reason, response: response, underlying: error.underlying)
+        made.context.tlsFailure = error.tlsFailure
+        made.context.isFinal = error.isFinal
+        made.context.isUnsent = error.isUnsent
+        made.context.isPartlySent = error.isPartlySent
+        return made
     }
 
     /// Returns the error as the caller sees it.
@@ -53,16 +52,18 @@ extension CallContext {
     }
 
     private func renamed(_ error: NessError) -> NessError {
-        var context = error.context
-        context.request = request
-        context.response = context.response.map { shown($0) }
-        context.attempts = call.attempts
-        if call.mayHaveActed { context.followsAction = true }
+        var error = error
+        error.context.request = request
+        error.context.response = error.context.response.map { shown($0) }
+        error.context.attempts = call.attempts
+        if call.mayHaveActed { error.context.followsAction = true }
         // A caller who sends such a request again may cause its effect twice, so the reason warns of it.
-        if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent, !context.reason.hasSuffix(Self.mayHaveActed) {
-            context.reason += Self.mayHaveActed
+        if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent,
+            !error.context.reason.hasSuffix(Self.mayHaveActed)
+        {
+            error.context.reason += Self.mayHaveActed
         }
-        return NessError(error.kind, context)
+        return error
     }
 
     private static let mayHaveActed = "; the server may have acted on the request"
@@ -98,9 +99,9 @@ extension CallContext {
     func idleError(after timeout: Duration, bodyIsAwaited: Bool = false, response: HTTPResponse?) -> NessError {
         guard bodyIsAwaited else { return error(.timedOut, "no byte was sent or received for \(timeout)", response: response) }
         let reason = "the request's body produced no byte for \(timeout)"
-        var context = error(.timedOut, reason, response: response, underlying: StalledBody()).context
-        context.isFinal = true
-        return .timedOut(context)
+        var stalled = error(.timedOut, reason, response: response, underlying: StalledBody())
+        stalled.context.isFinal = true
+        return stalled
     }
 }
 
@@ -119,10 +120,10 @@ extension Call {
     /// Returns an error with the response and the error of the last failed attempt, unless the error has a response already.
     func keepingCause(in error: NessError) -> NessError {
         guard error.response == nil, let last = state.withLock({ $0.active?.lastFailure })?.attempt else { return error }
-        var context = error.context
-        context.response = last.response
-        context.underlying = last.error
-        return NessError(error.kind, context)
+        var error = error
+        error.context.response = last.response
+        error.context.underlying = last.error
+        return error
     }
 
     /// Returns the error as the caller sees it: see `CallContext.explain(_:of:)`.
@@ -132,26 +133,28 @@ extension Call {
     @inline(never)
     func explainFinally(_ error: any Error) -> any Error {
         let explained = explain(error)
-        guard let parseError = options.parseError, case NessError.validation(var context) = explained, context.underlying == nil,
-            let response = context.response, !(200..<300).contains(response.statusCode), let failure = parseError(response)
+        guard let parseError = options.parseError, var rejection = explained as? NessError, rejection.kind == .validation,
+            rejection.underlying == nil, let response = rejection.response, !(200..<300).contains(response.statusCode),
+            let failure = parseError(response)
         else { return explained }
-        context.underlying = failure
-        return NessError.validation(context)
+        rejection.context.underlying = failure
+        return rejection
     }
 }
 
 extension NessError.Kind {
     init(_ kind: TransportError.Kind) {
-        switch kind {
-        case .invalidRequest: self = .invalidRequest
-        case .offline: self = .offline
-        case .cannotConnect: self = .cannotConnect
-        case .addressRejected: self = .addressRejected
-        case .timedOut: self = .timedOut
-        case .tls: self = .tls
-        case .connectionLost: self = .connectionLost
-        case .truncated: self = .truncated
-        case .malformedResponse: self = .malformedResponse
-        }
+        self =
+            switch kind {
+            case .invalidRequest: .invalidRequest
+            case .offline: .offline
+            case .cannotConnect: .cannotConnect
+            case .addressRejected: .addressRejected
+            case .timedOut: .timedOut
+            case .tls: .tls
+            case .connectionLost: .connectionLost
+            case .truncated: .truncated
+            case .malformedResponse: .malformedResponse
+            }
     }
 }

@@ -224,9 +224,9 @@ final class ResponseCollector: PartialResponse {
 
     /// The error of a rejected head, with the received part of the body. `nil` if the head was not rejected.
     var refusal: NessError? {
-        guard var failure = state.withLock({ $0.refusal })?.context else { return nil }
-        failure.response = response
-        return .validation(failure)
+        guard var failure = state.withLock({ $0.refusal }) else { return nil }
+        failure.context.response = response
+        return failure
     }
 
     /// The redirect whose body was too long to be received, with the start of its body. `nil` for any other error.

@@ -86,7 +86,7 @@ final class Wire: Sendable {
             demanding.tlsDemands = demands
             return demanding
         } catch let error as InvalidRequest {
-            throw NessError.invalidRequest(NessError.Context(request: request, reason: error.description))
+            throw NessError(.invalidRequest, NessError.Context(request: request, reason: error.description))
         }
     }
 
@@ -177,10 +177,9 @@ final class Wire: Sendable {
                 ? "\(subject)\(proxy) \(error.reason.dropFirst(subject.count))" : "\(error.reason), through the proxy \(proxy)"
             return error
         // The limit for connecting has passed.
-        case let error as NessError where error.kind == .cannotConnect:
-            var context = error.context
-            context.reason += ", through the proxy \(proxy)"
-            return NessError.cannotConnect(context)
+        case var error as NessError where error.kind == .cannotConnect:
+            error.context.reason += ", through the proxy \(proxy)"
+            return error
         default: return error
         }
     }

@@ -54,7 +54,7 @@ final class Coalesce: Sendable {
     }
 
     /// Decides what a request does.
-    /// - Throws: `NessError.duplicate` if the decision excludes the caller.
+    /// - Throws: `NessError.Kind.duplicate` if the decision excludes the caller.
     @inline(never)
     func decide(_ request: HTTPRequest, in context: CallContext) throws -> Decision {
         let isMerged = request.method == .get || request.method == .head || request.method == .options

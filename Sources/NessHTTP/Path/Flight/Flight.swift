@@ -179,7 +179,7 @@ final class Flight: Sendable {
     /// Forgets the members of a flight that does not start. Otherwise the flight and its members would retain each other.
     func discard() { _ = state.withLock { $0.discard() } }
 
-    /// Fails all members with `NessError.duplicate`, each with an error of its request. They then leave.
+    /// Fails all members with `NessError.Kind.duplicate`, each with an error of its request. They then leave.
     func excludeMembers(becauseOf reason: String) {
         for member in state.withLock({ $0.members.elements }) { member.leave(becauseOf: member.duplicateError(reason)) }
     }

@@ -35,7 +35,7 @@ struct RedirectHistory: Sendable {
     }
 
     /// Returns the final response with its history.
-    /// - Throws: `NessError.truncated`, if a loader has made a final response of a redirect.
+    /// - Throws: `NessError.Kind.truncated`, if a loader has made a final response of a redirect.
     @inline(never)
     func ended(with response: HTTPResponse) throws -> HTTPResponse {
         if response.isCut { throw context.error(.truncated, "the redirect's body was not received", response: response) }
@@ -102,6 +102,6 @@ struct RedirectHistory: Sendable {
 
     private func failure(_ response: HTTPResponse, _ reason: String) -> NessError {
         let response = withHistory(response)
-        return .redirect(NessError.Context(request: response.request, response: response, reason: reason))
+        return NessError(.redirect, NessError.Context(request: response.request, response: response, reason: reason))
     }
 }

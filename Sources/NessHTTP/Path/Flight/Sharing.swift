@@ -138,8 +138,9 @@ extension Pipeline {
             let explained = context.explain(error, of: flight.context.request)
             // Validators are the caller's own. Those of the caller who started a flight may reject a head before its body gets to a file. A
             // file that is not the expected one is so for every caller.
-            guard case NessError.validation(let failure) = explained, context.options.isContinuable, let response = failure.response,
-                flight.context.call !== context.call, request.isIdempotent, !(failure.underlying is FileMismatch)
+            guard let failure = explained as? NessError, failure.kind == .validation, context.options.isContinuable,
+                let response = failure.response, flight.context.call !== context.call, request.isIdempotent,
+                !(failure.underlying is FileMismatch)
             else { throw explained }
             for validator in context.validators { try response.judge(by: validator) }
             return nil

@@ -43,11 +43,11 @@ extension CurlTransport {
         /// The transport calls the closure after the name is looked up and before it connects, for each address of each connection, including
         /// those of redirects and proxies. The connection goes to the very address that was allowed, so a name whose address changes after
         /// a check (DNS rebinding) gains nothing. If the closure rejects an address, the host's other addresses are tried. If it rejects
-        /// all, the request fails with `NessError.addressRejected`. A connection that is used again was allowed when it was opened.
+        /// all, the request fails with `NessError.Kind.addressRejected`. A connection that is used again was allowed when it was opened.
         ///
         /// With a proxy, the closure gets the address and the name of the proxy, because the proxy connects to the URL's host. A host that is
         /// itself an IP address, in any notation, or `localhost` has to be allowed as well. Requests to any other host fail with
-        /// `NessError.addressRejected`, unless `allowsUncheckedProxyTargets` is true. The process's environment may name a proxy: see
+        /// `NessError.Kind.addressRejected`, unless `allowsUncheckedProxyTargets` is true. The process's environment may name a proxy: see
         /// `Proxy.environment`.
         ///
         /// A unix socket has no IP address: `unixSocketPath` cannot be set as well.
@@ -70,7 +70,8 @@ extension CurlTransport {
 
         /// The longest time that a connection may have been idle for a request that must not be sent twice: one with a body, or one that is
         /// not idempotent. Whole seconds, from 0 to 118. The server may close an idle connection just as the request arrives; the request
-        /// then fails with `NessError.connectionLost`, and the server may have acted. Zero opens a new connection for each such request.
+        /// then fails with `NessError.Kind.connectionLost`, and the server may have acted. Zero opens a new connection for each such
+        /// request.
         public var maximumIdleTimeForWrites = Duration.seconds(2)
 
         /// Makes settings that equal those of `CurlTransport()`.

@@ -4,8 +4,8 @@ import CNessCurl
 /// A transport that uses libcurl directly. It is the default on Linux.
 ///
 /// It uses the libcurl that Foundation has already loaded, so that no installation is necessary. If the process has none, or one before
-/// 7.76, every request of a manager without another transport fails with `NessError.invalidRequest`, which names the version found. Events
-/// reach `receive` in the task that called `send`: a slow receiver slows the server down.
+/// 7.76, every request of a manager without another transport fails with `NessError.Kind.invalidRequest`, which names the version found.
+/// Events reach `receive` in the task that called `send`: a slow receiver slows the server down.
 ///
 /// Threads of the transport drive the exchanges. They start when they are needed, and end with the transport. There are at most as many as
 /// the machine has cores, and at most eight. An origin uses one thread for its first eight exchanges in flight, another one for the next

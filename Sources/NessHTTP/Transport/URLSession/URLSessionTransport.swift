@@ -21,8 +21,8 @@ import FoundationNetworking
 /// URLSession withholds the head and the first 512 bytes of a `text/*` response, and of a response without a `Content-Type`, to guess its
 /// type. If the first bytes matter immediately, the server has to send `application/octet-stream`.
 ///
-/// When a kept-alive connection dies, URLSession repeats idempotent requests itself. A POST fails with `NessError.connectionLost`, and the
-/// server may have acted.
+/// When a kept-alive connection dies, URLSession repeats idempotent requests itself. A POST fails with `NessError.Kind.connectionLost`, and
+/// the server may have acted.
 ///
 /// ## On Linux
 /// swift-corelibs-foundation uses libcurl. When a kept-alive connection dies, libcurl repeats the request on its own, without its body.
@@ -32,8 +32,8 @@ import FoundationNetworking
 ///
 /// **Proxies and certificates.** Proxies come from the environment: `http_proxy`, in lower case, for http; `https_proxy`, `HTTPS_PROXY`, or
 /// else `all_proxy`, `ALL_PROXY` for https. `no_proxy` or `NO_PROXY` lists hosts without a proxy. If a proxy rejects a tunnel, the request
-/// fails with `NessError.cannotConnect`, and the reason contains the proxy's status. Certificates are checked against the system's, usually
-/// `/etc/ssl/certs/ca-certificates.crt`. No variable or setting changes that, and client certificates are not supported.
+/// fails with `NessError.Kind.cannotConnect`, and the reason contains the proxy's status. Certificates are checked against the system's,
+/// usually `/etc/ssl/certs/ca-certificates.crt`. No variable or setting changes that, and client certificates are not supported.
 ///
 /// **Header fields.** A request is sent with its own fields, and with `Host`, `Connection`, `Content-Length` or `Transfer-Encoding`. If it
 /// has no `Accept`, `User-Agent` or body `Content-Type`, the transport sends `*/*`, the program's name, and `application/octet-stream`,
@@ -86,7 +86,7 @@ public final class URLSessionTransport: ControlledTransport {
     ///     service types and waiting for a network have none.
     ///   - prepare: Changes a request just before URLSession gets it, for what only URLSession offers, such as `networkServiceType`. It
     ///     must not change the method, the URL or the body, by which the pipeline knows the request. A changed method or URL fails the
-    ///     exchange with `NessError.invalidRequest`. Runs off the main thread, once for each exchange.
+    ///     exchange with `NessError.Kind.invalidRequest`. Runs off the main thread, once for each exchange.
     ///   - systemCredentials: The hosts whose servers may get the user's system credentials by Negotiate (Kerberos) or NTLM, without a
     ///     question. For the form of a host, see `ServerTrust`. A mistake in one fails every request. Has no effect on Linux.
     public convenience init(
