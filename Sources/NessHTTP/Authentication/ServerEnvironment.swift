@@ -31,6 +31,29 @@ public struct ServerEnvironment: Sendable {
     }
 }
 
+extension ServerEnvironment {
+    /// Returns the default headers that a request does not set itself. Secret ones go only to URLs inside the base URL, and
+    /// never with a TRACE.
+    func headers(for request: HTTPRequest) -> [HTTPHeaders.Field] {
+        if defaultHeaders.isEmpty { return [] }
+        let isInside = contains(request) && request.method != .trace
+        return defaultHeaders.filter { field in
+            !request.headers.contains(field.name) && (isInside || !request.secrets.containsHeader(field.name))
+        }
+    }
+
+    /// Removes secret default headers from a request that a delegate or a redirect has led out of the base URL.
+    func removeStrayed(_ added: some Sequence<HTTPHeaders.Field>, from request: inout HTTPRequest) {
+        if contains(request) { return }
+        // Another value is that of the caller or of the delegate.
+        for field in added where request.secrets.containsHeader(field.name) {
+            if request.headers.values(for: field.name).contains(field.value) { request.headers.remove(field.name) }
+        }
+    }
+
+    func contains(_ request: HTTPRequest) -> Bool { baseURL?.contains(request.url) ?? true }
+}
+
 extension ServerEnvironment: RedactedValue {
     /// The base URL, the default headers and the type of authentication, without secrets.
     public var description: String {

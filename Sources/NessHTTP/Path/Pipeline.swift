@@ -1,5 +1,7 @@
 import Foundation
 
+typealias Sharing = SharingStep<Flight>
+
 /// The steps that every request of a manager takes, and the state that the requests share.
 ///
 /// A request goes through three functions, a file each: `attempts`, `redirects` and `exchange`. What does not have to wait is a synchronous step
@@ -20,15 +22,9 @@ final class Pipeline: Sendable {
     let manager: @Sendable () -> (any AnyObject & Sendable)?
     let jar: CookieJar?
     let cache: CacheStep?
-    let coalesce: Coalesce
+    let sharing: Sharing
 
-    // The steps of an exchange.
-    let groups: LimitGroups?
-    let breaker: CircuitBreaker?
-    let throttle: Throttle?
-    let hosts: Limiter<ParsedURL.Origin>
-    let total: Limiter<Int>?
-    let wire: Wire
+    let exchanges: ExchangeStep
 
     /// Makes the pipeline of a manager.
     /// - Parameters:
@@ -54,15 +50,9 @@ final class Pipeline: Sendable {
         retryControl = configuration.retryControl
         jar = configuration.cookies
         cache = configuration.cache.map { CacheStep($0, clock: clock) }
-        coalesce = Coalesce(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
-        configuration.cache?.add(coalesce) { [weak coalesce] in coalesce?.closeReads(of: $0) }
-        groups = configuration.limitGroup.map { LimitGroups($0) }
-        let hasGroups = groups != nil
-        breaker = hasGroups || configuration.circuitBreaker != nil ? CircuitBreaker(configuration.circuitBreaker, clock: clock) : nil
-        throttle = hasGroups || configuration.throttle != nil ? Throttle(configuration.throttle, clock: clock) : nil
-        hosts = Limiter(limit: configuration.maximumConnectionsPerHost)
-        total = configuration.maximumConcurrentRequests.map { Limiter(limit: $0) }
-        wire = configuration.wire
+        sharing = Sharing(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
+        configuration.cache?.add(sharing) { [weak sharing] in sharing?.closeReads(of: $0) }
+        exchanges = ExchangeStep(configuration, ledger: ledger, running: running, waiting: waiting, clock: clock)
     }
 
     /// Discards the state that the steps and loaders keep between requests.
@@ -71,9 +61,8 @@ final class Pipeline: Sendable {
         ledger.reset()
         jar?.removeAll()
         await cache?.reset()
-        coalesce.reset()
-        breaker?.reset()
-        throttle?.reset()
+        sharing.reset()
+        exchanges.reset()
     }
 
     /// True if an attempt awaits code of the application, which may ignore a cancellation, beside what a flight runs in its own task.

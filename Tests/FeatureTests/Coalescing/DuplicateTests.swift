@@ -90,7 +90,7 @@ struct DuplicateTests {
     /// Returns true if a request counts as a duplicate of another.
     private func isMerged(_ first: RequestBuilder, _ second: RequestBuilder, ignoring names: Set<String> = []) throws -> Bool {
         let identities = try [first, second].map { builder in
-            RequestIdentity(try builder.build(), in: CallContext(builder.makeCall(.data)), ignoring: names)
+            CallContext(builder.makeCall(.data)).identity(of: try builder.build(), ignoring: names)
         }
         return identities[0] != nil && identities[0] == identities[1]
     }

@@ -59,7 +59,7 @@ import Testing
     private static func flight(_ path: String, user: Int = 0) throws -> (Flight, RequestIdentity) {
         let request = HTTPRequest(url: try url("https://mock.test/\(path)"), headers: ["X-User": "\(user)"])
         let context = context(request)
-        let identity = try #require(RequestIdentity(request, in: context, ignoring: []))
+        let identity = try #require(context.identity(of: request, ignoring: []))
         let flight = Flight(request, identity, in: context)
         _ = flight.join(request, in: context)
         return (flight, identity)
@@ -67,7 +67,7 @@ import Testing
 
     @Test("a write closes the reads of its target that started before, however many writes follow")
     func closedReads() throws {
-        var table = FlightTable()
+        var table = FlightTable<Flight>()
         let (before, identity) = try Self.flight("x")
         let (other, otherIdentity) = try Self.flight("y")
         let areInserted = [before, other].map { table.insert($0, replacing: nil) }

@@ -10,7 +10,7 @@ struct CacheUpstream: Upstream {
     var isCacheable: Bool { context.options.kind == .data && context.options.sink == nil && context.mayShare }
     var hasDuplicateIdentifier: Bool { context.options.duplicateIdentifier != nil }
 
-    func route(of request: HTTPRequest) -> String { pipeline.wire.route(of: request) }
+    func route(of request: HTTPRequest) -> String { pipeline.exchanges.wire.route(of: request) }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         if let redirected { return try await pipeline.send(request, redirected.flight, nil, bytesBefore: redirected.byteCount) }

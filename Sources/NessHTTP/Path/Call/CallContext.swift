@@ -64,6 +64,15 @@ struct CallContext: Sendable {
         set { box.change { $0.job = newValue } }
     }
 
+    /// Returns the identity of a request by which flights are shared; `nil` for a request that equals no other.
+    /// - Parameter ignoredHeaders: The names, in lower case, of fields that are not compared.
+    func identity(of request: HTTPRequest, ignoring ignoredHeaders: Set<String>) -> RequestIdentity? {
+        guard mayShare else { return nil }
+        return RequestIdentity(
+            request, of: options.kind, to: options.download.map { "\($0)" }, identifiedBy: options.duplicateIdentifier,
+            ignoring: ignoredHeaders, in: options.environment, keepingCredentialInside: credentialScope, besides: cookies)
+    }
+
     /// Returns the context of a request that replaces the caller's. The caller's validators, sink and decoder apply to its response.
     func replacing(by request: HTTPRequest) -> CallContext {
         var context = self

@@ -10,9 +10,6 @@ final class ResponseCollector: PartialResponse {
     /// endless.
     private static let untakenLimit = 16 << 20
 
-    /// The most bytes that are received of the body of a redirect that is followed, and that `HTTPResponse.history` keeps.
-    static let redirectLimit = 64 << 10
-
     /// The time from the head of such a redirect after which further bytes are not waited for.
     private static let redirectTime = Duration.seconds(1)
 
@@ -185,8 +182,8 @@ final class ResponseCollector: PartialResponse {
             let progress = Progress(count: state.count, expected: state.expected, isTaken: state.isTaken)
             if state.isTaken { return progress }
             if state.isFollowed {
-                state.body.append(data.prefix(Self.redirectLimit - state.body.count))
-                if state.count > Self.redirectLimit || now - state.headTime > Self.redirectTime { throw LongRedirect() }
+                state.body.append(data.prefix(RedirectHistory.bodyLimit - state.body.count))
+                if state.count > RedirectHistory.bodyLimit || now - state.headTime > Self.redirectTime { throw LongRedirect() }
             }
             if let refusal = state.refusal {
                 state.body.append(data.prefix(Self.refusedLimit.bytes - state.body.count))

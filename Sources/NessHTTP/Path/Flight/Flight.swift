@@ -227,6 +227,10 @@ final class Flight: Sendable {
     }
 }
 
+extension Flight: SharedFlight {
+    var isRead: Bool { request.method.isSafe }
+}
+
 extension Flight: PartialResponse {
     var response: HTTPResponse? { state.withLock { $0.partial }?.response }
 }

@@ -8,7 +8,10 @@ extension Pipeline {
     @inline(never)
     func redirects(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?) async throws -> HTTPResponse {
         var request = request
-        var redirects = RedirectHistory(flight.context)
+        let context = flight.context
+        var redirects = RedirectHistory(
+            of: context.call.request, keepingCredentialInside: context.credentialScope, in: context.options.environment,
+            abandonsDecisions: context.options.isContinuable)
         while true {
             sink?.willTakeBody(after: redirects.history)
             let response: HTTPResponse
@@ -22,9 +25,9 @@ extension Pipeline {
             } catch {
                 throw redirects.explain(error)
             }
-            guard let following = redirects.following(response),
-                try await redirects.follow(response, to: following, by: request.redirects)
-            else {
+            guard var following = redirects.following(response) else { return try redirects.ended(with: response) }
+            following.removeCacheConditions()
+            guard try await redirects.follow(response, to: following, by: request.redirects) else {
                 return try redirects.ended(with: response)
             }
             request = redirects.next(after: request)
@@ -42,7 +45,7 @@ extension Pipeline {
     /// Sends a request of a flight, and stores the cookies that the response sets.
     @inline(__always)
     func send(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int) async throws -> HTTPResponse {
-        let response = try await exchange(request, flight, sink, bytesBefore: bytesBefore)
+        let response = try await exchanges.send(request, flight, sink, bytesBefore: bytesBefore)
         // An exchange with a sink stores them at the head: the end of the body may be hours away, or never come.
         if let jar, sink == nil, !request.settings.bypassesCookies { jar.store(from: response.headers, url: response.url) }
         return response

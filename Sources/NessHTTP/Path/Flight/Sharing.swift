@@ -37,7 +37,7 @@ extension Pipeline {
         } catch {
             outcome = .failure(error)
         }
-        coalesce.remove(flight)
+        sharing.remove(flight)
         if !flight.request.method.isSafe { await didWrite(flight.request, outcome) }
         return flight.finish(outcome)
     }
@@ -45,8 +45,8 @@ extension Pipeline {
     /// A write has ended: what was read before is outdated. This holds even after a failure, because the server may have acted.
     @inline(never)
     private func didWrite(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>) async {
-        coalesce.closeReads(after: request)
-        if case .success(let response) = outcome, !response.history.isEmpty { coalesce.closeReads(after: response) }
+        sharing.closeReads(after: request)
+        if case .success(let response) = outcome, !response.history.isEmpty { sharing.closeReads(after: response) }
         await cache?.invalidate(after: request, outcome)
     }
 
@@ -55,14 +55,15 @@ extension Pipeline {
     @inline(never)
     private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> Flight.Member {
         // A loader sends the request while the call waits for the same one.
-        var own = context.isLoaderMade || context.options.kind == .download ? nil : context.call.flight
+        var own = context.isLoaderMade || context.options.isContinuable ? nil : context.call.flight
         let isExtra = own != nil
         // Without a budget for an extra request, the loader gets the response of the first.
         if isExtra, ledger.takeRetry() { own = nil }
         while true {
             // Again after a flight that a caller decided to join, and that has ended: a drop may have ended both.
             try Task.checkCancellation()
-            let decision = try own.take().map { Coalesce.Decision(joined: $0) } ?? coalesce.decide(request, in: context)
+            let decision = own.take().map { Sharing.Decision(joined: $0) } ?? decide(request, context)
+            if let refusal = decision.refusal { throw context.error(.duplicate, refusal) }
             // A closure that the handler gave replaces the caller, and gets a separate call.
             var joining = context
             if decision.completion != nil { joining = context.inSeparateCall(context.request, clock: clock) }
@@ -78,9 +79,18 @@ extension Pipeline {
         }
     }
 
+    private func decide(_ request: HTTPRequest, _ context: CallContext) -> Sharing.Decision {
+        sharing.decide(request, of: context.options.kind) { flight in
+            // Two downloads to one file would wait for each other.
+            !context.options.isContinuable && context.call.isMember(of: flight)
+        } _: { ignored in
+            context.identity(of: request, ignoring: ignored)
+        }
+    }
+
     /// Returns a caller as a member of a flight; `nil` if another caller was faster.
     private func joinOrBegin(
-        _ request: HTTPRequest, _ context: CallContext, _ decision: Coalesce.Decision, isExtra: Bool
+        _ request: HTTPRequest, _ context: CallContext, _ decision: Sharing.Decision, isExtra: Bool
     ) throws -> Flight.Member? {
         if let joined = decision.joined {
             guard let member = joined.join(request, in: context, excludingOthers: decision.exclusion) else { return nil }
@@ -99,11 +109,11 @@ extension Pipeline {
             flight.discard()
             throw error
         }
-        guard coalesce.insert(flight, replacing: decision.replaced) else {
+        guard sharing.insert(flight, replacing: decision.replaced) else {
             flight.discard()
             return nil
         }
-        if !isRunner, !flight.start({ [self] in _ = await run(flight) }) { coalesce.remove(flight) }
+        if !isRunner, !flight.start({ [self] in _ = await run(flight) }) { sharing.remove(flight) }
         return member
     }
 
@@ -116,7 +126,7 @@ extension Pipeline {
     /// wait for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
         if context.options.kind == .download { return true }
-        let mayOutlastCaller = isShared || runsApplicationCode(request, context)
+        let mayOutlastCaller = isShared || exchanges.runsApplicationCode(request, context)
         // A task that awaits the call continues at the call's end. A promise's task may stay for others, unless it then has more to do.
         if context.options.isAwaited { return mayOutlastCaller || request.redirects.asksApplication }
         guard mayOutlastCaller else { return false }

@@ -44,10 +44,18 @@ final class RequestIdentity: Hashable, Sendable {
     /// Makes the identity of a request; `nil` for a request that equals no other.
     /// - Parameters:
     ///   - request: The request as it would be sent.
-    ///   - context: The context of the request.
+    ///   - kind: The kind of its result.
+    ///   - destination: The destination of a download; `nil` for any other kind.
+    ///   - identifier: The identifier that makes requests equal; `nil` to compare method, URL, header fields and body.
     ///   - ignoredHeaders: The names, in lower case, of fields that are not compared, such as a trace identifier.
-    init?(_ request: HTTPRequest, in context: CallContext, ignoring ignoredHeaders: Set<String>) {
-        if !context.mayShare { return nil }
+    ///   - environment: The environment of the call.
+    ///   - credentialScope: The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
+    ///   - jarCookies: Knows which part of the `Cookie` field the request has set itself; `nil` if all of it.
+    init?(
+        _ request: HTTPRequest, of kind: RequestKind, to destination: String?, identifiedBy identifier: String?,
+        ignoring ignoredHeaders: Set<String>, in environment: ServerEnvironment, keepingCredentialInside credentialScope: URL?,
+        besides jarCookies: JarCookies?
+    ) {
         let redirectLimit: Int?
         switch request.redirects {
         case .follow(let limit): redirectLimit = limit
@@ -58,7 +66,7 @@ final class RequestIdentity: Hashable, Sendable {
         guard let distinction = RequestDistinction(request) else { return nil }
         target = ExactText(request.normalizedURL)
         let (method, text, headers, body): (HTTPMethod, ExactText, [Line], [Data])
-        if let identifier = context.options.duplicateIdentifier {
+        if let identifier {
             // The secret fields still count, so that one user never gets the response to another user's request.
             headers = Self.lines(request.headers.filter { request.secrets.containsHeader($0.name) }, request.secrets)
             (method, text, body) = (.custom(""), ExactText(identifier), [])
@@ -69,12 +77,11 @@ final class RequestIdentity: Hashable, Sendable {
             headers = Self.lines(fields + others, request.secrets)
             (method, text, body) = (request.method, target, pieces)
         }
-        let environment = context.options.environment
         parts = Parts(
-            kind: context.options.kind, method: method, text: text, headers: headers, body: body,
-            destination: context.options.download.map { ExactText("\($0)") }, distinction: distinction, redirectLimit: redirectLimit,
-            ownCookies: request.headers[HeaderName.cookie].flatMap { context.cookies?.callersField(in: $0) }.map { ExactText($0) },
-            credentialScope: context.credentialScope, baseURL: environment.baseURL,
+            kind: kind, method: method, text: text, headers: headers, body: body,
+            destination: destination.map { ExactText($0) }, distinction: distinction, redirectLimit: redirectLimit,
+            ownCookies: request.headers[HeaderName.cookie].flatMap { jarCookies?.callersField(in: $0) }.map { ExactText($0) },
+            credentialScope: credentialScope, baseURL: environment.baseURL,
             defaultHeaders: Self.lines(environment.defaultHeaders.filter { request.secrets.containsHeader($0.name) }, request.secrets))
         var hasher = Hasher()
         hasher.combine(text)

@@ -6,8 +6,8 @@ import NessPromise
 ///
 /// A read that starts after a write to the same URL has completed never joins a flight that started before the write completed. It could
 /// get the state from before the write.
-final class Coalesce: Sendable {
-    private let flights = Lock(FlightTable())
+final class SharingStep<Shared: SharedFlight>: Sendable {
+    private let flights = Lock(FlightTable<Shared>())
     private let ignoredHeaders: Set<String>
     /// Returns the manager's current handler; `nil` to share GET, HEAD and OPTIONS.
     private let handler: @Sendable () -> (any DuplicatedHandler)?
@@ -21,12 +21,14 @@ final class Coalesce: Sendable {
     /// The way in which a request gets its flight.
     struct Decision: Sendable {
         /// The running flight that the request joins; `nil` to start one.
-        var joined: Flight?
+        var joined: Shared?
         /// The identity of a new flight; `nil` for one that no other request may join.
         var identity: RequestIdentity?
         /// The running flight that a new one replaces.
-        var replaced: Flight?
-        /// The reason of the errors with which callers are excluded; `nil` to exclude no caller.
+        var replaced: Shared?
+        /// The reason of the error with which the caller is excluded alone; `nil` for a caller who joins or starts a flight.
+        var refusal: String?
+        /// The reason of the errors with which other callers are excluded; `nil` to exclude none.
         var exclusion: String?
         /// Receives the outcome in place of the caller, who is excluded like the others.
         var completion: (@Sendable (Result<HTTPResponse, any Error>) -> Void)?
@@ -44,36 +46,40 @@ final class Coalesce: Sendable {
 
     func reset() { flights.withLock { $0 = FlightTable() } }
 
-    func remove(_ flight: Flight) {
+    func remove(_ flight: Shared) {
         if flight.identity != nil { flights.withLock { $0.remove(flight) } }
     }
 
     /// Adds a flight, unless no other request may join it. Returns false if another caller was faster.
-    func insert(_ flight: Flight, replacing old: Flight?) -> Bool {
+    func insert(_ flight: Shared, replacing old: Shared?) -> Bool {
         flight.identity == nil || flights.withLock { $0.insert(flight, replacing: old) }
     }
 
     /// Decides what a request does.
-    /// - Throws: `NessError.Kind.duplicate` if the decision excludes the caller.
+    /// - Parameters:
+    ///   - request: The request as it would be sent.
+    ///   - kind: The kind of its result.
+    ///   - isOwn: Returns true for a flight that runs for the same call. A loader that sends a request again wants a second response.
+    ///   - makeIdentity: Takes the names, in lower case, of fields that are not compared. Makes the identity of the request.
     @inline(never)
-    func decide(_ request: HTTPRequest, in context: CallContext) throws -> Decision {
+    func decide(
+        _ request: HTTPRequest, of kind: RequestKind, isOwn: (Shared) -> Bool, _ makeIdentity: (Set<String>) -> RequestIdentity?
+    ) -> Decision {
         let isMerged = request.method == .get || request.method == .head || request.method == .options
         let chosen = handler()
         // Such requests need no entry in the table.
         if (chosen as? DefaultDuplicatedHandler) == .requestAllSeparately { return Decision() }
         guard let handler = chosen ?? (isMerged ? DefaultDuplicatedHandler.keepAllCompletion : nil),
-            let identity = RequestIdentity(request, in: context, ignoring: ignoredHeaders)
+            let identity = makeIdentity(ignoredHeaders)
         else { return Decision() }
         guard let flight = flights.withLock({ $0.running(identity) }) else { return Decision(identity: identity) }
-        // A loader that sends the request again wants a second response. Two downloads to one file would wait for each other.
-        if context.options.kind != .download, context.call.isMember(of: flight) { return Decision() }
-        let duplicate = DuplicatedRequest(kind: context.options.kind, request: request, callerCount: flight.callerCount)
-        let decision = handler.decide(on: duplicate)
+        if isOwn(flight) { return Decision() }
+        let decision = handler.decide(on: DuplicatedRequest(kind: kind, request: request, callerCount: flight.callerCount))
         // Made where it is needed: a caller who joins, the most frequent case, needs none.
         var exclusion: String { "excluded by the duplicate policy \(decision.name)" }
         switch decision {
         case .requestSeparately: return Decision()
-        case .ignoreCurrentCompletion: throw context.error(.duplicate, exclusion)
+        case .ignoreCurrentCompletion: return Decision(refusal: exclusion)
         case .useBothCompletion: return Decision(joined: flight)
         case .useCurrentCompletion: return Decision(joined: flight, exclusion: exclusion)
         case .useCompletion(let completion): return Decision(joined: flight, exclusion: exclusion, completion: completion)

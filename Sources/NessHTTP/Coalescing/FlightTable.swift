@@ -1,9 +1,21 @@
+/// A flight that equal requests share.
+protocol SharedFlight: AnyObject, Sendable {
+    /// The parts that equal requests have in common; `nil` for a flight that no other request may join.
+    var identity: RequestIdentity? { get }
+    /// True for a request that changes nothing on the server.
+    var isRead: Bool { get }
+    /// True while a caller may join.
+    var isOpen: Bool { get }
+    /// The number of callers who have joined and not left.
+    var callerCount: Int { get }
+}
+
 /// The flights that callers may join, by identity.
 ///
 /// The cost of a request does not depend on the number of flights, not even if all are for one URL.
-struct FlightTable: Sendable {
+struct FlightTable<Shared: SharedFlight>: Sendable {
     private struct Entry: Sendable {
-        let flight: Flight
+        let flight: Shared
         let isRead: Bool
         /// The number of the flight, counted from 1.
         let number: Int
@@ -17,28 +29,28 @@ struct FlightTable: Sendable {
     private var lastBeforeWrite: [Int: Int] = [:]
     /// The number of writes at which those are forgotten that close no read in flight.
     private var writeLimit = FlightTable.leastWriteLimit
-    private static let leastWriteLimit = 16
+    private static var leastWriteLimit: Int { 16 }
 
     /// The number of writes that are remembered. Tests verify with it that it does not grow.
     var writeCount: Int { lastBeforeWrite.count }
 
     /// Returns the flight that an equal request may join.
-    func running(_ identity: RequestIdentity) -> Flight? {
+    func running(_ identity: RequestIdentity) -> Shared? {
         guard let entry = entries[identity], entry.flight.isOpen else { return nil }
         let isClosed = entry.isRead && !lastBeforeWrite.isEmpty && entry.number <= lastBeforeWrite[identity.target.hashValue] ?? 0
         return isClosed ? nil : entry.flight
     }
 
     /// Adds a flight. Returns false if the running flight is no longer `old`.
-    mutating func insert(_ flight: Flight, replacing old: Flight?) -> Bool {
+    mutating func insert(_ flight: Shared, replacing old: Shared?) -> Bool {
         guard let identity = flight.identity, running(identity) === old else { return false }
         count += 1
-        entries[identity] = Entry(flight: flight, isRead: flight.request.method.isSafe, number: count)
+        entries[identity] = Entry(flight: flight, isRead: flight.isRead, number: count)
         return true
     }
 
     /// Removes a flight, unless another one has replaced it.
-    mutating func remove(_ flight: Flight) {
+    mutating func remove(_ flight: Shared) {
         guard let identity = flight.identity, entries[identity]?.flight === flight else { return }
         entries[identity] = nil
         if entries.isEmpty, !lastBeforeWrite.isEmpty { forgetWrites() }

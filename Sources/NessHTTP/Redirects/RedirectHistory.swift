@@ -2,8 +2,17 @@ import Foundation
 
 /// The redirects that a flight has followed.
 struct RedirectHistory: Sendable {
-    private let context: CallContext
+    /// The request of the caller, whose options apply to all that follow.
+    private let caller: HTTPRequest
+    /// The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
+    private let credentialScope: URL?
+    private let environment: ServerEnvironment
+    /// True if nobody may wait for a closure that ignores a cancellation: a download has to leave its file to the next one.
+    private let abandonsDecisions: Bool
     private var count = 0
+    /// The most bytes that are received of the body of a redirect that is followed, and that `HTTPResponse.history` keeps.
+    static let bodyLimit = 64 << 10
+
     /// The redirects so far, oldest first, each with the start of its body.
     private(set) var history: [HTTPResponse] = []
     /// The number of bytes in their bodies.
@@ -12,7 +21,12 @@ struct RedirectHistory: Sendable {
     private var last: HTTPResponse?
     private var next: HTTPRequest?
 
-    init(_ context: CallContext) { self.context = context }
+    init(of caller: HTTPRequest, keepingCredentialInside scope: URL?, in environment: ServerEnvironment, abandonsDecisions: Bool) {
+        self.caller = caller
+        credentialScope = scope
+        self.environment = environment
+        self.abandonsDecisions = abandonsDecisions
+    }
 
     /// Returns the request that follows the last redirect.
     func next(after request: HTTPRequest) -> HTTPRequest { next ?? request }
@@ -21,15 +35,13 @@ struct RedirectHistory: Sendable {
     @inline(never)
     func explain(_ error: any Error) -> any Error {
         guard let last, let error = error as? NessError, error.kind == .invalidRequest else { return error }
-        return failure(last, "the redirect's target can't be requested: \(error.context.reason)")
+        return failure(.redirect, last, "the redirect's target can't be requested: \(error.context.reason)")
     }
 
     /// Returns the request that a redirect asks for; `nil` if the response is not a redirect.
     @inline(never)
     func following(_ response: HTTPResponse) -> HTTPRequest? {
-        guard var request = response.redirectRequest(keepingCredentialInside: context.credentialScope) else { return nil }
-        request.removeCacheConditions()
-        let environment = context.options.environment
+        guard var request = response.redirectRequest(keepingCredentialInside: credentialScope) else { return nil }
         if environment.contains(response.request) { environment.removeStrayed(environment.defaultHeaders, from: &request) }
         return request
     }
@@ -38,7 +50,7 @@ struct RedirectHistory: Sendable {
     /// - Throws: `NessError.Kind.truncated`, if a loader has made a final response of a redirect.
     @inline(never)
     func ended(with response: HTTPResponse) throws -> HTTPResponse {
-        if response.isCut { throw context.error(.truncated, "the redirect's body was not received", response: response) }
+        if response.isCut { throw failure(.truncated, response, "the redirect's body was not received") }
         return withHistory(response)
     }
 
@@ -56,7 +68,7 @@ struct RedirectHistory: Sendable {
         guard let step = try await step(after: response, to: following, by: policy) else { return false }
         byteCount += response.body.count
         var kept = response
-        kept.body = Data(kept.body.prefix(ResponseCollector.redirectLimit))
+        kept.body = Data(kept.body.prefix(Self.bodyLimit))
         history.append(kept)
         last = step.isDecided ? nil : response
         next = step.request
@@ -81,13 +93,13 @@ struct RedirectHistory: Sendable {
             case .send(let request): decided = request
             }
         }
-        guard count < limit else { throw failure(response, "more than \(limit) redirects") }
-        if let decided { return (decided.inheriting(from: context.call.request), true) }
+        guard count < limit else { throw failure(.redirect, response, "more than \(limit) redirects") }
+        if let decided { return (decided.inheriting(from: caller), true) }
         guard let scheme = following.url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
-            throw failure(response, "the redirect leads to \(following.url.scheme ?? "no scheme"), not to http or https")
+            throw failure(.redirect, response, "the redirect leads to \(following.url.scheme ?? "no scheme"), not to http or https")
         }
         if scheme == "http", response.url.scheme?.lowercased() == "https", !following.settings.allowsInsecureRedirects {
-            throw failure(response, "the redirect leads from https to http")
+            throw failure(.redirect, response, "the redirect leads from https to http")
         }
         return (following, false)
     }
@@ -95,13 +107,12 @@ struct RedirectHistory: Sendable {
     private func decision(
         _ redirection: Redirection, by decide: @escaping @Sendable (Redirection) async -> RedirectDecision
     ) async throws -> RedirectDecision {
-        guard context.options.download != nil else { return await decide(redirection) }
-        // The closure may ignore a cancellation, and the download has to leave its file to the next one.
+        guard abandonsDecisions else { return await decide(redirection) }
         return try await AbandonableWork.run(stoppedBy: { _ in }) { await decide(redirection) }
     }
 
-    private func failure(_ response: HTTPResponse, _ reason: String) -> NessError {
+    private func failure(_ kind: NessError.Kind, _ response: HTTPResponse, _ reason: String) -> NessError {
         let response = withHistory(response)
-        return NessError(.redirect, NessError.Context(request: response.request, response: response, reason: reason))
+        return NessError(kind, NessError.Context(request: response.request, response: response, reason: reason))
     }
 }

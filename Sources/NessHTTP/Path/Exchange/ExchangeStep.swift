@@ -1,7 +1,54 @@
 import Foundation
 
 /// One request and its response on the wire: the third of the three functions that a request goes through.
-extension Pipeline {
+///
+/// The order: the check of the request, the circuit breaker, the queues of the group and of the host, the throttle, the breaker again, the
+/// application's loaders, the wire. A step that a manager does not configure is `nil`.
+final class ExchangeStep: Sendable {
+    private let loaders: [any HTTPLoader]
+    private let groups: LimitGroups?
+    private let breaker: CircuitBreaker?
+    private let throttle: Throttle?
+    let hosts: Limiter<ParsedURL.Origin>
+    private let total: Limiter<Int>?
+    let wire: Wire
+    private let jar: CookieJar?
+    private let ledger: RetryLedger
+    private let running: RunningRequests
+    private let waiting: WaitingRequests
+    private let clock: PipelineClock
+
+    /// Makes the step of a manager.
+    /// - Parameters:
+    ///   - configuration: The manager's configuration.
+    ///   - ledger: Counts the requests that a loader sends again before it has a response.
+    ///   - running: The registry of the requests in flight.
+    ///   - waiting: The numbers of waiting requests.
+    ///   - clock: The clock of every wait and timeout.
+    init(
+        _ configuration: PipelineConfiguration, ledger: RetryLedger, running: RunningRequests, waiting: WaitingRequests,
+        clock: PipelineClock
+    ) {
+        loaders = configuration.loaders.exchange
+        groups = configuration.limitGroup.map { LimitGroups($0) }
+        let hasGroups = groups != nil
+        breaker = hasGroups || configuration.circuitBreaker != nil ? CircuitBreaker(configuration.circuitBreaker, clock: clock) : nil
+        throttle = hasGroups || configuration.throttle != nil ? Throttle(configuration.throttle, clock: clock) : nil
+        hosts = Limiter(limit: configuration.maximumConnectionsPerHost)
+        total = configuration.maximumConcurrentRequests.map { Limiter(limit: $0) }
+        wire = configuration.wire
+        jar = configuration.cookies
+        self.ledger = ledger
+        self.running = running
+        self.waiting = waiting
+        self.clock = clock
+    }
+
+    func reset() {
+        breaker?.reset()
+        throttle?.reset()
+    }
+
     /// A slot of a host, and the wait for it; `nil` if it was free.
     private typealias HostPlace = (lane: Limiter<ParsedURL.Origin>.Lane, waiter: Waiter?)
 
@@ -12,7 +59,7 @@ extension Pipeline {
     ///   - sink: Takes the response's body as it arrives; `nil` to collect it in memory.
     ///   - bytesBefore: The number of bytes in the bodies of the redirects that led to the request.
     @inline(never)
-    func exchange(
+    func send(
         _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int
     ) async throws -> HTTPResponse {
         let request = try checked(request, sink)
@@ -102,10 +149,17 @@ extension Pipeline {
             jar: sink == nil || request.settings.bypassesCookies ? nil : jar, hosts, total, clock)
     }
 
+    /// The loaders of the manager and of the request.
+    @inline(__always)
+    private func loaders(of context: CallContext) -> [any HTTPLoader] {
+        guard let overrides = context.call.options.overrides else { return loaders }
+        return loaders + overrides.loaders.exchange
+    }
+
     /// True if code of the application runs while the request is sent.
     @inline(never)
     func runsApplicationCode(_ request: HTTPRequest, _ context: CallContext) -> Bool {
-        !loaders(at: .exchange, context).isEmpty || !wire.isStoppable(request, in: context)
+        !loaders(of: context).isEmpty || !wire.isStoppable(request, in: context)
     }
 
     // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise
@@ -161,7 +215,7 @@ extension Pipeline {
     private func sendAsWork(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         let context = exchange.flight.context
         return try await running.work(context.options.epoch) {
-            let loaders = loaders(at: .exchange, context)
+            let loaders = loaders(of: context)
             if loaders.isEmpty { return try await wire.send(request, exchange, in: context, isLate: true) }
             return try await loaders.load(request, in: context) { [self] request, context in
                 // A loader sends the request again while it waits for the first response.
