@@ -235,7 +235,7 @@ public final class Ness: Sendable {
         call.start(for: owner, in: running) { [self] call in try await pipeline.send(call) }
     }
 
-    var awaitsApplication: Bool { pipeline.awaitsApplication }
+    var steps: Execution.Steps { pipeline.steps }
 
     func run(_ call: Call) async { await call.run { [pipeline] call in try await pipeline.send(call) } }
 }

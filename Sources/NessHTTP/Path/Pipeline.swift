@@ -65,8 +65,12 @@ final class Pipeline: Sendable {
         exchanges.reset()
     }
 
-    /// True if an attempt awaits code of the application, which may ignore a cancellation, beside what a flight runs in its own task.
-    var awaitsApplication: Bool { loaders.areAboveSharing || retryControl != nil || cache?.hasStorage == true }
+    /// The steps above the flights.
+    var steps: Execution.Steps {
+        let awaitsApplication = loaders.areAboveSharing || retryControl != nil
+        return Execution.Steps(
+            continueAfterFlights: awaitsApplication || cache != nil, awaitApplication: awaitsApplication || cache?.hasStorage == true)
+    }
 
     /// Returns the loaders of the manager and of the request at one place.
     @inline(__always)

@@ -21,8 +21,8 @@ protocol RequestSender: AnyObject, Sendable {
     ///   - call: The call.
     ///   - owner: The promise of the call.
     func start(_ call: Call, for owner: any CallOwner)
-    /// True if attempts await code of the application, regardless of the request.
-    var awaitsApplication: Bool { get }
+    /// The steps above the flights of every request.
+    var steps: Execution.Steps { get }
     /// Runs a call that is registered in the calling task, and ends it.
     func run(_ call: Call) async
 }

@@ -39,7 +39,7 @@ extension RequestBuilder {
     /// - Returns: The value together with its response.
     /// - Throws: The error of `dataRequest(decoding:)`. If the task was canceled, `NessError.Kind.dropped`.
     public func decodedResponse<Value: Decodable & Sendable>(as type: Value.Type = Value.self) async throws -> Decoded<Value> {
-        try await dataRequest(decoding: type).withResponse().value
+        try await value(.decoded(type)) { Decoded(value: $0, response: $1) }
     }
 
     /// Sends the request and waits for the body as a string. The status must be 2xx.

@@ -12,33 +12,35 @@ extension RequestBuilder {
         DataPromise(makeCall(.data, with: retryControl), by: sender) { DataResult(message: $0) }
     }
 
-    /// Sends the request and waits for its value: in the calling task, unless code of the application is awaited on the way, which may
-    /// ignore the end of the call.
+    /// Sends the request and waits for its value: in the calling task, unless `Execution` chooses another.
     /// - Parameter make: Makes the value from the response.
     func awaited<Value: Sendable>(_ make: @escaping @Sendable (HTTPResponse) throws -> Value) async throws -> Value {
-        let awaitsApplication = awaitsApplication
-        let call = makeCall(.data) { $0.isAwaited = !awaitsApplication }
-        if awaitsApplication { return try await RequestPromise(call, by: sender, value: make).value }
+        let call = makeCall(.data, isAwaited: true)
+        guard call.options.execution == .caller else { return try await RequestPromise(call, by: sender, value: make).value }
         return try await AwaitedResult(call, value: make).run(by: sender)
     }
 
-    private var awaitsApplication: Bool {
-        if sender.awaitsApplication || retryControl != nil { return true }
-        if overrides?.loaders.areAboveSharing == true { return true }
-        switch authentication {
-        case .none: return false
-        case .given: return true
-        case .inherited, .environment: return (environment ?? sender.environment).authentication != nil
-        }
+    /// The steps of this request above its flights.
+    private func steps(_ kind: RequestKind, _ retryControl: (any RetryControl)?, _ environment: ServerEnvironment) -> Execution.Steps {
+        let hasSteps = retryControl != nil || overrides?.loaders.areAboveSharing == true
+        let authenticates =
+            switch authentication {
+            case .none: false
+            case .given: true
+            case .inherited, .environment: environment.authentication != nil
+            }
+        return Execution.Steps(continueAfterFlights: hasSteps || kind == .download, awaitApplication: hasSteps || authenticates)
     }
 
     /// Makes the call that this builder describes.
     /// - Parameters:
     ///   - kind: The kind of result.
+    ///   - isAwaited: True for a caller who awaits the call, and needs no promise.
     ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     ///   - change: Adds the options that only this kind of request has.
     func makeCall(
-        _ kind: RequestKind, with retryControl: (any RetryControl)? = nil, _ change: (inout CallOptions) -> Void = { _ in }
+        _ kind: RequestKind, isAwaited: Bool = false, with retryControl: (any RetryControl)? = nil,
+        _ change: (inout CallOptions) -> Void = { _ in }
     ) -> Call {
         // Read once, so that a switch of environments at this moment cannot mix two of them.
         let environment = environment ?? sender.environment
@@ -55,6 +57,8 @@ extension RequestBuilder {
         options.epoch = sender.running.epoch
         options.listeners = listeners
         options.parseError = errorReader
+        options.execution = Execution(
+            isAwaited: isAwaited, sender.steps + steps(kind, options.retryControl, environment))
         change(&options)
         let request = Result { try build(in: environment) }
         if hasRootedPath, let url = try? request.get().url { options.leavesBaseURL = environment.baseURL?.contains(url) == false }

@@ -49,6 +49,13 @@ extension RequestBuilder {
         try await self.reading(reading).awaited(reading.parse)
     }
 
+    /// Sends the request and waits for its value with the response.
+    func value<Value: Sendable, Result: Sendable>(
+        _ reading: ResponseReading<Value>, _ make: @escaping @Sendable (Value, HTTPResponse) -> Result
+    ) async throws -> Result {
+        try await self.reading(reading).awaited { make(try reading.parse($0), $0) }
+    }
+
     /// Returns the request with what a conversion needs: its validators and `Accept`.
     private func reading<Value>(_ reading: ResponseReading<Value>) -> RequestBuilder {
         var builder = self

@@ -26,7 +26,7 @@ extension Pipeline {
         }
         context.call.observation?.attemptDidEnd()
         context.call.observation?.notify { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
-        guard delay > .zero, !context.call.options.isAwaited, loaders(at: .call, context).isEmpty else {
+        guard delay > .zero, context.call.options.execution != .caller, loaders(at: .call, context).isEmpty else {
             try await wait(delay, context)
             return nil
         }

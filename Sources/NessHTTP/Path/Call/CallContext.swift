@@ -86,7 +86,7 @@ struct CallContext: Sendable {
         var options = options
         (options.validators, options.retryControl, options.parseError, options.listeners, options.sink) = ([], nil, nil, nil, nil)
         // Otherwise the handler of duplicates would decide about a request that no caller made.
-        (options.duplicateIdentifier, options.isAwaited, options.overrides) = (nil, false, self.call.options.overrides)
+        (options.duplicateIdentifier, options.execution, options.overrides) = (nil, .promiseAboveFlights, self.call.options.overrides)
         let call = Call(.success(request), options, clock: clock)
         var context = self
         context.box.change { fields in

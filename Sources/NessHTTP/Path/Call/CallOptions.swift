@@ -33,8 +33,8 @@ struct CallOptions: Sendable {
     var listeners: RequestListeners?
     /// Decodes the API's own errors; `nil` for no such errors.
     var parseError: ErrorReader?
-    /// True if the call runs in the task of the caller who awaits it: see `AwaitedResult`.
-    var isAwaited = false
+    /// The tasks that run the call.
+    var execution = Execution.promiseAboveFlights
 }
 
 /// Decodes an API's own error from a rejected response. Returns `nil` if the response holds none.

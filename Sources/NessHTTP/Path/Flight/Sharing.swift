@@ -122,16 +122,10 @@ extension Pipeline {
         try isExtra || context.isLoaderMade ? context.call.enter(other: member) : context.call.enter(member)
     }
 
-    /// True if the flight needs a separate task, because the caller may have to continue before the flight ends: other callers still
-    /// wait for it after this caller's idle timeout or a pause, or code of the application ignores a stop.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
-        if context.options.kind == .download { return true }
-        let mayOutlastCaller = isShared || exchanges.runsApplicationCode(request, context)
-        // A task that awaits the call continues at the call's end. A promise's task may stay for others, unless it then has more to do.
-        if context.options.isAwaited { return mayOutlastCaller || request.redirects.asksApplication }
-        guard mayOutlastCaller else { return false }
-        return loaders.areAboveSharing || context.call.options.overrides?.loaders.areAboveSharing == true || control(of: context) != nil
-            || cache != nil
+        let mayOutlastCaller = isShared || context.options.isContinuable || exchanges.runsApplicationCode(request, context)
+        return context.call.options.execution.needsTask(
+            mayOutlastCaller: mayOutlastCaller, asksApplication: request.redirects.asksApplication)
     }
 
     // MARK: the outcome
