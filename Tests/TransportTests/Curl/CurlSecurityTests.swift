@@ -195,7 +195,7 @@ import Testing
             let outcome = try await Self.outcome(of: server) { $0.authorities = authority.pem }
             let error = try #require(throws: NessError.self) { try outcome.get() }
             #expect(error.kind == .connectionLost && error.tlsFailure == nil, "\(error)")
-            #expect(error.mayHaveReachedServer && error.context.reason.contains("may have acted"))
+            #expect(error.mayHaveReachedServer && error.description.contains("may have acted"))
         }
     }
 

@@ -180,7 +180,8 @@ public struct NessError: Error, Sendable {
     /// was not sent, or the server had rejected its credential. Errors of other types than `NessError` pass unchanged.
     public var isAuthenticationFailure: Bool { context.isAuthenticationFailure }
 
-    /// False only if the request certainly never reached the server: no attempt sent it, or no connection was established.
+    /// True if the server may have acted on the request, in any attempt. False only if the request certainly never reached it: no attempt
+    /// sent the request, or no connection was established.
     public var mayHaveReachedServer: Bool {
         if context.followsAction || context.isPartlySent { return true }
         return kind.reachesServer && !context.isUnsent
@@ -218,7 +219,10 @@ extension NessError: RedactedValue, LocalizedError, CustomNSError {
             case 1: ""
             default: " (\(context.attempts) attempts)"
             }
-        return "\(asked)\(came ?? "")\(tried): \(kind.title): \(redactor.redacted(text: context.reason).oneLine)"
+        // A caller who sends such a request again may cause its effect twice.
+        let mayHaveActed = kind == .connectionLost && mayHaveReachedServer && context.request?.isIdempotent == false
+        let warning = mayHaveActed ? "; the server may have acted on the request" : ""
+        return "\(asked)\(came ?? "")\(tried): \(kind.title): \(redactor.redacted(text: context.reason).oneLine)\(warning)"
     }
     /// The same string as `description`.
     public var errorDescription: String? { description }

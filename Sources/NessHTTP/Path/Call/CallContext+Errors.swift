@@ -28,7 +28,8 @@ extension CallContext {
         return made
     }
 
-    /// Returns the error as the caller sees it.
+    /// Returns the error as the caller sees it. This is called where an error leaves: at the end of the call or of an attempt, which a retry
+    /// policy sees, at the boundary of a loader, of a stream's reader, and of a flight that several callers share.
     ///
     /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a custom loader
     /// threw, or that belongs to another call, passes unchanged.
@@ -57,16 +58,8 @@ extension CallContext {
         error.context.response = error.context.response.map { shown($0) }
         error.context.attempts = call.attempts
         if call.mayHaveActed { error.context.followsAction = true }
-        // A caller who sends such a request again may cause its effect twice, so the reason warns of it.
-        if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent,
-            !error.context.reason.hasSuffix(Self.mayHaveActed)
-        {
-            error.context.reason += Self.mayHaveActed
-        }
         return error
     }
-
-    private static let mayHaveActed = "; the server may have acted on the request"
 
     /// Returns a response as the response to this request. Another caller may have started the flight.
     /// - Parameters:

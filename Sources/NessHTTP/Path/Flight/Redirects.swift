@@ -20,7 +20,7 @@ extension Pipeline {
                     response = try await send(withCookies(request, flight), flight, sink, bytesBefore: redirects.byteCount)
                 }
             } catch {
-                throw redirects.explain(error)
+                throw redirects.attributed(error)
             }
             guard let following = redirects.following(response),
                 try await redirects.follow(response, to: following, by: request.redirects)
