@@ -36,7 +36,7 @@ import Testing
         guard let error = #expect(throws: NessError.self, sourceLocation: sourceLocation, performing: { try outcome.get() }) else { return }
         #expect(error.kind == .tls && error.tlsFailure == failure, "\(error)", sourceLocation: sourceLocation)
         #expect(!error.isTransient && !error.mayHaveReachedServer, sourceLocation: sourceLocation)
-        #expect(error.context.isUnsent == isUnsent, sourceLocation: sourceLocation)
+        #expect((error.context.repetition == .always) == isUnsent, sourceLocation: sourceLocation)
     }
 
     private static let never: TestServer.Handler = { _ in
@@ -221,7 +221,7 @@ import Testing
             }
             #expect(door.connectionCount == 2)
             #expect(error.kind == .connectionLost, "\(error)")
-            #expect(error.mayHaveReachedServer && !error.context.isUnsent)
+            #expect(error.mayHaveReachedServer)
             await server.stop()
         }
     }

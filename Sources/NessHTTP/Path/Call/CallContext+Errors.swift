@@ -22,9 +22,7 @@ extension CallContext {
     func error(_ error: TransportError, response: HTTPResponse? = nil) -> NessError {
         var made = self.error(NessError.Kind(error.kind), error.reason, response: response, underlying: error.underlying)
         made.context.tlsFailure = error.tlsFailure
-        made.context.isFinal = error.isFinal
-        made.context.isUnsent = error.isUnsent
-        made.context.isPartlySent = error.isPartlySent
+        made.context.repetition = error.repetition
         return made
     }
 
@@ -93,7 +91,7 @@ extension CallContext {
         guard bodyIsAwaited else { return error(.timedOut, "no byte was sent or received for \(timeout)", response: response) }
         let reason = "the request's body produced no byte for \(timeout)"
         var stalled = error(.timedOut, reason, response: response, underlying: StalledBody())
-        stalled.context.isFinal = true
+        stalled.context.repetition = .never("the request's body gave no byte")
         return stalled
     }
 }
