@@ -56,8 +56,8 @@ extension ConformanceFault {
             (error as? TransportError)?.kind == .malformedResponse ? CocoaError(.featureUnsupported) : error
         },
         .errors("reports a lost handshake as a malformed response", fails: ["errors.tls-ended-in-handshake"]) { error, headers in
-            guard let failure = error as? TransportError, failure.kind == .connectionLost, failure.isUnsent else { return error }
-            return TransportError.malformedResponse
+            let failure = error as? TransportError
+            return failure?.kind == .connectionLost && failure?.repetition == .always ? TransportError.malformedResponse : error
         },
     ]
 }

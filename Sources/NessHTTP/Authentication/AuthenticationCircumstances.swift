@@ -13,8 +13,8 @@ struct AuthenticationCircumstances: Sendable {
     let manager: @Sendable () -> (any AnyObject & Sendable)?
     /// Returns true if the call has ended, or is from before a reset or a shutdown, which ends it.
     let isOver: @Sendable () -> Bool
-    /// Keeps retry policies from deciding about the outcome of the attempt.
-    let makeFinal: @Sendable () -> Void
+    /// Notes that the credential could not be renewed, so that the request is not sent again.
+    let noteFailure: @Sendable () -> Void
     /// Registers a refresh with the manager, whose reset and shutdown end it.
     let register: RunningRefresh.Register
 }

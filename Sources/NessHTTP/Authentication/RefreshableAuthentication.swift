@@ -138,7 +138,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
             do {
                 try await waitForCredential(newerThan: current.generation, for: request)
             } catch {
-                circumstances?.makeFinal()
+                circumstances?.noteFailure()
                 throw error
             }
             hasWaited = true

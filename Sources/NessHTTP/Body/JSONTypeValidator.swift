@@ -1,13 +1,15 @@
 /// Rejects a response whose `Content-Type` is not JSON. All typed results use this validator.
 ///
 /// A response without a body, or without a `Content-Type`, passes.
-struct JSONTypeValidator: FinalValidator {
+struct JSONTypeValidator: ResponseValidator, RepetitionSource {
     /// The name of the type to decode, for the error.
     let value: String
     /// True if the body is a stream of JSON values, one per line.
     var isStream = false
     /// Returns true if the body of a response will be decoded.
     var isDecoded: @Sendable (HTTPResponse) -> Bool = { _ in true }
+
+    var repetition: Repetition { .never("the server sends another type than JSON") }
 
     func validate(for response: HTTPResponse) -> ResponseValidatorResult {
         let hasNoBody = response.body.isEmpty && !isStream

@@ -47,9 +47,6 @@ public protocol ResponseValidator: Sendable {
     func validate(for response: HTTPResponse) -> ResponseValidatorResult
 }
 
-/// A validator whose rejection another attempt cannot change. Ness never retries after it.
-package protocol FinalValidator: ResponseValidator {}
-
 /// The verdict of a validator.
 public enum ResponseValidatorResult: Sendable, Equatable {
     /// The response is a result.
@@ -198,7 +195,7 @@ extension HTTPResponse {
         }
         if statusCode == 407 { reason += "; \(proxy.map { "the proxy \($0)" } ?? "a proxy") requires credentials" }
         var context = NessError.Context(request: request, response: self, reason: reason, underlying: cause)
-        context.isFinal = validator is any FinalValidator
+        context.repetition = (validator as? any RepetitionSource)?.repetition
         throw NessError(.validation, context)
     }
 }

@@ -33,7 +33,7 @@ struct RedirectHistory: Sendable {
 
     /// Returns the error of a request. If the request is invalid, the error is that of the redirect that led to it.
     @inline(never)
-    func explain(_ error: any Error) -> any Error {
+    func attributed(_ error: any Error) -> any Error {
         guard let last, let error = error as? NessError, error.kind == .invalidRequest else { return error }
         return failure(.redirect, last, "the redirect's target can't be requested: \(error.context.reason)")
     }

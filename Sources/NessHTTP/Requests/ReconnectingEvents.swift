@@ -111,9 +111,8 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
         /// Decodes the data of the last event as JSON.
         /// - Returns: The value, or the error, which contains the event's data and the request.
         func decode<Value: Decodable>(_ event: ServerSentEvent, as type: Value.Type) -> Result<Value, any Error> {
-            guard var response = head else { return .failure(NessError.cancelled(nil)) }
-            response.body = Data(event.data.utf8)
-            return Result { try response.parseJSONBody(type) }.mapError { reading?.call.explain($0) ?? $0 }
+            guard let head, let reading else { return .failure(NessError.cancelled(nil)) }
+            return reading.decoded(event.data, of: head, as: type)
         }
 
         /// Ends the sequence and closes the connection, because the caller has read enough.

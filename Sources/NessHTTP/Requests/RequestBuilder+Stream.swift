@@ -38,11 +38,8 @@ extension RequestBuilder {
                 {
                     while let line = try await lines.next() {
                         if line.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
-                        // The error contains the line and the request.
                         let result = try await promise.value
-                        var response = result.message
-                        response.body = Data(line.utf8)
-                        return Result { try response.parseJSONBody(type) }.mapError { result.reading.call.explain($0) }
+                        return result.reading.decoded(line, of: result.message, as: type)
                     }
                     return nil
                 },

@@ -46,9 +46,9 @@ public struct BackoffRetryControl: RetryControl {
 
     /// Retries if that is safe and may help.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-        let isRefused = attempt.isRefused(by: self)
-        let isSafe = attempt.request.isIdempotent || !attempt.mayHaveReachedServer || retriesNonIdempotentRequests || isRefused
-        guard attempt.number <= maximumCount, mayHelp(attempt) || isRefused, isSafe else { return .noRetry }
+        guard attempt.number <= maximumCount, mayHelp(attempt) || attempt.isRefused(by: self),
+            retriesNonIdempotentRequests || attempt.isSafeToRepeat(by: self)
+        else { return .noRetry }
         if let asked = attempt.retryAfter {
             return asked > maximumDelay ? .noRetry : .retryAfter(asked / .seconds(1))
         }

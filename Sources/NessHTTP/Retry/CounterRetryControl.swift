@@ -22,19 +22,13 @@ public struct CounterRetryControl: RetryControl {
 
     /// Retries while attempts are left.
     public func shouldRetry(_ attempt: FailedAttempt) async -> RetryControlDecision {
-        guard attempt.number <= maximumCount, !attempt.isFinal else { return .noRetry }
+        // The errors of a redirect that must not be followed, and of a body that is too large, would be the same again.
+        let mayHelp = (attempt.error as? NessError).map { $0.isTransient || $0.kind == .validation } ?? true
+        guard attempt.number <= maximumCount, mayHelp else { return .noRetry }
         let asked = attempt.retryAfter ?? .zero
         guard asked <= maximumRetryAfter else { return .noRetry }
         // In this order, a delay that is not a number counts as none.
         let wait = max(asked / .seconds(1), delay)
         return wait > 0 ? .retryAfter(wait) : .retry
-    }
-}
-
-extension FailedAttempt {
-    /// True if another attempt cannot change the outcome.
-    var isFinal: Bool {
-        guard let error = error as? NessError else { return false }
-        return !error.isTransient && error.kind != .validation
     }
 }

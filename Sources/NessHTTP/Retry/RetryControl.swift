@@ -109,6 +109,12 @@ public struct FailedAttempt: Sendable {
 }
 
 extension FailedAttempt {
+    /// Returns true if another attempt has no effect that the caller has not asked for: the request is idempotent, or the server has not
+    /// processed it.
+    func isSafeToRepeat(by control: any RetryControl) -> Bool {
+        request.isIdempotent || !mayHaveReachedServer || isRefused(by: control)
+    }
+
     /// Returns true if the server rejected the request unprocessed, by the statuses of a policy. A response after a redirect, such as that to
     /// the GET that follows a POST with 303, says nothing about what the redirecting server did.
     func isRefused(by control: any RetryControl) -> Bool {
@@ -116,9 +122,6 @@ extension FailedAttempt {
         return control.repeatsRefused.contains(response.statusCode)
     }
 }
-
-/// An error about which no control decides.
-package protocol FinalError: Error {}
 
 /// The decision of a `RetryControl`.
 public enum RetryControlDecision: Sendable, Hashable {

@@ -171,6 +171,18 @@ final class StreamReading: Sendable {
         }
     }
 
+    /// Decodes a part of the body as JSON.
+    /// - Parameters:
+    ///   - text: The part.
+    ///   - head: The head of the response.
+    ///   - type: The type to decode.
+    /// - Returns: The value, or the error, which contains the part and the request.
+    func decoded<Value: Decodable>(_ text: String, of head: HTTPResponse, as type: Value.Type) -> Result<Value, any Error> {
+        var part = head
+        part.body = Data(text.utf8)
+        return Result { try part.parseJSONBody(type) }.mapError { call.explain($0) }
+    }
+
     /// Ends the exchange because the reader has stopped. The request has then succeeded: observers see a success with its head.
     func leave() { call.endReading(with: nil) }
 

@@ -31,7 +31,7 @@ final class StreamSink: BodySink {
         // Code that sends again what a reader has started to read, such as a loader after an error, would append a second body.
         if !isRestartable {
             var error = TransportError(.truncated, "the request was sent again after its stream had started")
-            error.isFinal = true
+            error.repetition = .never("the stream has started")
             throw error
         }
         for validator in validators { try response.judge(by: validator) }

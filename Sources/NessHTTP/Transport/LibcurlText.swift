@@ -19,7 +19,7 @@ enum LibcurlText {
         let kind = kind ?? self.kind(text: text) ?? .connectionLost
         var failure = TransportError(kind, reason, underlying: underlying)
         if kind == .tls { failure.tlsFailure = tlsFailure ?? self.tlsFailure(text: text) }
-        failure.isUnsent = text.contains("ssl_connect")
+        if text.contains("ssl_connect") { failure.repetition = .always }
         return failure
     }
 
@@ -42,7 +42,9 @@ enum LibcurlText {
         var failure = TransportError(.cannotConnect, "\(answer) (\(reason))", underlying: underlying)
         // The proxy requires credentials, or its rules forbid the tunnel. A retry would meet the same, except where the proxy only asks for
         // time (408, 429).
-        failure.isFinal = status.flatMap { Int($0) }.map { (400..<500).contains($0) && $0 != 408 && $0 != 429 } ?? false
+        if let status = status.flatMap({ Int($0) }), (400..<500).contains(status), status != 408, status != 429 {
+            failure.repetition = .never("the proxy rejects the tunnel")
+        }
         return failure
     }
 

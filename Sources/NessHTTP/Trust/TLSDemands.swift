@@ -58,7 +58,7 @@ public final class TLSDemands: Sendable, Hashable {
         var refusal = TransportError(
             .tls, "the connection resumed a TLS session of the process, so the server's certificate could not be checked",
             tlsFailure: publicKeys == nil ? .untrusted : .pinMismatch)
-        refusal.isPartlySent = true
+        refusal.repetition = .ifSafe
         return refusal
     }
 }

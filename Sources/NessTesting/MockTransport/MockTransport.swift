@@ -257,11 +257,13 @@ public final class MockTransport: ControlledTransport {
 
 /// An error in the use of a `MockTransport` or a `ReplayTransport`. Like `UnmatchedRequest`, it reaches the caller unchanged, and Ness
 /// never retries after it.
-public enum MockTransportError: Error, FinalError, Hashable, Sendable, CustomStringConvertible, LocalizedError {
+public enum MockTransportError: Error, RepetitionSource, Hashable, Sendable, CustomStringConvertible, LocalizedError {
     /// A route is invalid, for the given reason. Every request fails with this error until the route is removed.
     case invalidRoute(String)
     /// A mock cannot reply, for the given reason.
     case invalidReply(String)
+
+    package var repetition: Repetition { .never("the mock is used wrongly") }
 
     /// The reason.
     public var description: String {

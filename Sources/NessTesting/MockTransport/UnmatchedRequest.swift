@@ -20,7 +20,8 @@ public struct UnmatchedRequest: Error, Sendable {
     let others: [String]
 }
 
-extension UnmatchedRequest: FinalError, RedactedValue, CustomDebugStringConvertible, LocalizedError {
+extension UnmatchedRequest: RepetitionSource, RedactedValue, CustomDebugStringConvertible, LocalizedError {
+    package var repetition: Repetition { .never("no route of the mock matches") }
     /// The request and the routes in one line, without secrets.
     public var description: String {
         var parts = ["\(request): no route of the mock matches"]

@@ -144,6 +144,15 @@ struct RetryEndTests {
         #expect((0..<10_000).count { _ in ledger.takeRetry() } == 10_000)
     }
 
+    @Test("the error of a POST that used up the retry budget warns once that the server may have acted")
+    func warnsOnce() async throws {
+        let rig = Rig { $0.retryBudget = RetryBudget(ratio: 0, minimum: 0) }
+        rig.mock.on(.post, "/x", replies: [.failure(.connectionLost)])
+        let text = await rig.ness.post("x").dataRequest(with: CounterRetryControl(maxRetryCount: 1)).nessError()?.description ?? ""
+        #expect(text.hasSuffix("allows no other attempt now; the server may have acted on the request"))
+        #expect(text.components(separatedBy: "may have acted").count == 2)
+    }
+
     @Test("the error and the observers name the retry budget if it kept a request from being retried")
     func namedBudget() async throws {
         let log = Log<String>()

@@ -32,6 +32,24 @@ import Testing
         #expect(unseen == [.invalidRequest, .offline, .cannotConnect, .addressRejected, .tls, .circuitOpen, .notCached])
     }
 
+    @Test("an error tells if its request may be sent again: never, if that is safe, or always because the server has not seen it")
+    func repetition() {
+        func kinds(_ known: Repetition?, followsAction: Bool = false, where isIncluded: (Repetition) -> Bool) -> [NessError.Kind] {
+            var context = NessError.Context(request: nil, reason: "")
+            (context.repetition, context.followsAction) = (known, followsAction)
+            return NessError.Kind.allCases.filter { isIncluded(NessError($0, context).repetition) }
+        }
+        let never: [NessError.Kind] = [.invalidRequest, .addressRejected, .dropped, .tls, .decoding, .duplicate, .fileSystem, .notCached]
+        #expect(kinds(nil) { $0.isRuledOut } == never)
+        #expect(kinds(nil) { $0 == .always } == [.offline, .cannotConnect, .circuitOpen])
+        // The knowledge of the code that made the error replaces the conclusion from the kind.
+        #expect(kinds(.always) { $0.isRuledOut } == never && kinds(.always) { $0 == .ifSafe }.isEmpty)
+        #expect(kinds(.ifSafe) { $0.isRuledOut } == never && kinds(.ifSafe) { $0 == .always }.isEmpty)
+        #expect(kinds(.never("why")) { $0.isRuledOut } == NessError.Kind.allCases)
+        #expect(kinds(.always, followsAction: true) { $0.isRuledOut } == never)
+        #expect(kinds(.always, followsAction: true) { $0 == .always }.isEmpty)
+    }
+
     @Test(
         "a loader at any place sees the library's error, never the transport's error", arguments: LoaderPlace.allCases,
         TransportError.Kind.allCases)

@@ -66,7 +66,7 @@ import Testing
         for (code, domain, kind) in expected {
             let mapped = Self.map(Self.error(code, domain))
             #expect(mapped.kind == kind, "\(domain) \(code)")
-            #expect(mapped.isFinal == (code == 307))
+            #expect(mapped.repetition?.isRuledOut == (code == 307 ? true : nil))
         }
     }
 

@@ -36,64 +36,74 @@ public struct NessError: Error, Sendable {
         public let rawValue: String
         /// The name in the description of an error.
         fileprivate let title: String
-        /// True if the same request may succeed later.
-        fileprivate let isTransient: Bool
+        /// The use of another attempt.
+        fileprivate let prospect: Prospect
         /// True if the server may have seen the request.
         fileprivate let reachesServer: Bool
 
-        private init(_ rawValue: String, _ title: String, isTransient: Bool = false, reachesServer: Bool = true) {
+        /// The use of another attempt after an error of a kind.
+        fileprivate enum Prospect {
+            /// It may succeed, because the network or the server failed.
+            case transient
+            /// A retry policy has to know, for example from the status.
+            case unknown
+            /// It would end in the same way, or the caller has ruled it out.
+            case none
+        }
+
+        private init(_ rawValue: String, _ title: String, _ prospect: Prospect, reachesServer: Bool = true) {
             self.rawValue = rawValue
             self.title = title
-            self.isTransient = isTransient
+            self.prospect = prospect
             self.reachesServer = reachesServer
         }
 
         /// Finds the kind with a name. Another name makes a custom kind, for the errors of a loader. Such an error is not transient, and the
         /// server may have seen the request.
         /// - Parameter rawValue: The name.
-        public init(rawValue: String) { self = Self.allCases.first { $0.rawValue == rawValue } ?? Kind(rawValue, rawValue) }
+        public init(rawValue: String) { self = Self.allCases.first { $0.rawValue == rawValue } ?? Kind(rawValue, rawValue, .unknown) }
 
         /// The request is invalid. Ness did not send it, or sent only a part because its body failed.
-        public static let invalidRequest = Kind("invalidRequest", "invalid request", reachesServer: false)
+        public static let invalidRequest = Kind("invalidRequest", "invalid request", .none, reachesServer: false)
         /// There is no network.
-        public static let offline = Kind("offline", "offline", isTransient: true, reachesServer: false)
+        public static let offline = Kind("offline", "offline", .transient, reachesServer: false)
         /// The host was not found, did not accept a connection, or no connection was ready within `connectTimeout`. The request never
         /// reached the server.
-        public static let cannotConnect = Kind("cannotConnect", "cannot connect", isTransient: true, reachesServer: false)
+        public static let cannotConnect = Kind("cannotConnect", "cannot connect", .transient, reachesServer: false)
         /// The rule of the transport, `CurlTransport.Options.allowsAddress`, rejected all addresses of the host or of the proxy. The
         /// request never reached the server.
-        public static let addressRejected = Kind("addressRejected", "address rejected", reachesServer: false)
+        public static let addressRejected = Kind("addressRejected", "address rejected", .none, reachesServer: false)
         /// No byte moved in either direction for the duration of the timeout, or the deadline passed.
-        public static let timedOut = Kind("timedOut", "timed out", isTransient: true)
+        public static let timedOut = Kind("timedOut", "timed out", .transient)
         /// The caller dropped the request, or every caller that waited for a shared request dropped it.
-        public static let dropped = Kind("dropped", "dropped")
+        public static let dropped = Kind("dropped", "dropped", .none)
         /// No secure connection could be established.
-        public static let tls = Kind("tls", "TLS failed", reachesServer: false)
+        public static let tls = Kind("tls", "TLS failed", .none, reachesServer: false)
         /// The connection broke before the response was complete. The server may have acted on the request.
-        public static let connectionLost = Kind("connectionLost", "connection lost", isTransient: true)
+        public static let connectionLost = Kind("connectionLost", "connection lost", .transient)
         /// The response ended before its announced length.
-        public static let truncated = Kind("truncated", "truncated response", isTransient: true)
+        public static let truncated = Kind("truncated", "truncated response", .transient)
         /// The server did not send a valid HTTP response.
-        public static let malformedResponse = Kind("malformedResponse", "malformed response", isTransient: true)
+        public static let malformedResponse = Kind("malformedResponse", "malformed response", .transient)
         /// A validator rejected the response. The context holds the response.
-        public static let validation = Kind("validation", "validation failed")
+        public static let validation = Kind("validation", "validation failed", .unknown)
         /// The response could not be decoded. The context holds the response.
-        public static let decoding = Kind("decoding", "decoding failed")
+        public static let decoding = Kind("decoding", "decoding failed", .none)
         /// A redirect must not or cannot be followed. The context holds its response.
-        public static let redirect = Kind("redirect", "redirect not followed")
+        public static let redirect = Kind("redirect", "redirect not followed", .unknown)
         /// A duplicate handler excluded this request. The reason names its decision.
-        public static let duplicate = Kind("duplicate", "duplicate")
+        public static let duplicate = Kind("duplicate", "duplicate", .none)
         /// The circuit breaker is open, because the host failed repeatedly. The request was not sent.
-        public static let circuitOpen = Kind("circuitOpen", "circuit open", isTransient: true, reachesServer: false)
+        public static let circuitOpen = Kind("circuitOpen", "circuit open", .transient, reachesServer: false)
         /// The body is longer than `maximumResponseBytes`. Or a line or an event of a stream, or the body of an error response to a stream
         /// or a download, is longer than 16 MiB.
-        public static let responseTooLarge = Kind("responseTooLarge", "response too large")
+        public static let responseTooLarge = Kind("responseTooLarge", "response too large", .unknown)
         /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the
         /// destination.
-        public static let fileSystem = Kind("fileSystem", "file system error")
+        public static let fileSystem = Kind("fileSystem", "file system error", .none)
         /// The request has the field `Cache-Control: only-if-cached`, and no stored response satisfies it (RFC 9111, 5.2.1.7). The request
         /// was not sent.
-        public static let notCached = Kind("notCached", "not cached", reachesServer: false)
+        public static let notCached = Kind("notCached", "not cached", .none, reachesServer: false)
 
         /// The kinds of this version.
         public static let allCases: [Kind] = [
@@ -128,12 +138,8 @@ public struct NessError: Error, Sendable {
         package var target: String?
         /// The reason of a failure of the kind `.tls`, if it is known.
         package var tlsFailure: TLSFailure?
-        /// True if a repeated attempt would fail in the same way.
-        package var isFinal = false
-        /// True if the request failed before its first byte was sent.
-        package var isUnsent = false
-        /// True if a part of the request was sent although it is invalid, or although TLS failed.
-        package var isPartlySent = false
+        /// The answer of the code that made the error to whether the request may be sent again; `nil` if that depends on the kind alone.
+        package var repetition: Repetition?
         /// True if the request's `Authentication` threw the error.
         package var isAuthenticationFailure = false
         /// True if a server may have acted on the request before this error, such as on a POST that it redirected to a GET.
@@ -174,16 +180,21 @@ public struct NessError: Error, Sendable {
 
     /// True if the same request may succeed later, because the network or the server failed; false if another attempt cannot help. A
     /// rejected response is not transient: a retry policy decides by its status.
-    public var isTransient: Bool { kind.isTransient && !context.isFinal }
+    public var isTransient: Bool { kind.prospect == .transient && !repetition.isRuledOut }
 
     /// True if the request's `Authentication` threw the error, for example because the refresh of the credential failed. Either the request
     /// was not sent, or the server had rejected its credential. Errors of other types than `NessError` pass unchanged.
     public var isAuthenticationFailure: Bool { context.isAuthenticationFailure }
 
-    /// False only if the request certainly never reached the server: no attempt sent it, or no connection was established.
+    /// True if the server may have acted on the request, in any attempt. False only if the request certainly never reached it: no attempt
+    /// sent the request, or no connection was established.
     public var mayHaveReachedServer: Bool {
-        if context.followsAction || context.isPartlySent { return true }
-        return kind.reachesServer && !context.isUnsent
+        if context.followsAction { return true }
+        return switch context.repetition {
+        case .always?: false
+        case .ifSafe?: true
+        case .never?, nil: kind.reachesServer
+        }
     }
 
     /// The reason why no secure connection could be established. `nil` for an error of another kind than `.tls`.
@@ -218,7 +229,10 @@ extension NessError: RedactedValue, LocalizedError, CustomNSError {
             case 1: ""
             default: " (\(context.attempts) attempts)"
             }
-        return "\(asked)\(came ?? "")\(tried): \(kind.title): \(redactor.redacted(text: context.reason).oneLine)"
+        // A caller who sends such a request again may cause its effect twice.
+        let mayHaveActed = kind == .connectionLost && mayHaveReachedServer && context.request?.isIdempotent == false
+        let warning = mayHaveActed ? "; the server may have acted on the request" : ""
+        return "\(asked)\(came ?? "")\(tried): \(kind.title): \(redactor.redacted(text: context.reason).oneLine)\(warning)"
     }
     /// The same string as `description`.
     public var errorDescription: String? { description }
@@ -228,6 +242,14 @@ extension NessError: RedactedValue, LocalizedError, CustomNSError {
     public var errorCode: Int { Kind.allCases.firstIndex(of: kind) ?? -1 }
     /// The description as the only entry.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
+}
+
+extension NessError: RepetitionSource {
+    package var repetition: Repetition {
+        if kind.prospect == .none { return .never(kind.title) }
+        if let known = context.repetition, known.isRuledOut { return known }
+        return mayHaveReachedServer ? .ifSafe : .always
+    }
 }
 
 extension NessError: DropError {

@@ -30,12 +30,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var underlying: (any Error)?
     /// The reason of a failure of the kind `.tls`, if it is known.
     public var tlsFailure: TLSFailure?
-    /// True if a repeated attempt would fail in the same way.
-    package var isFinal = false
-    /// True if the exchange failed before the first byte of the request was sent.
-    package var isUnsent = false
-    /// True if the transport noticed an invalid request, or a failure of TLS, after it had started to send the request.
-    package var isPartlySent = false
+    /// The transport's answer to whether the request may be sent again: `.always` if no byte of it was sent, `.ifSafe` if some were; `nil` if
+    /// that depends on the kind alone.
+    package var repetition: Repetition?
 
     /// Makes an error.
     /// - Parameters:
@@ -71,7 +68,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// Returns the error of a body that failed while it was sent: the server may have seen the start of the request.
     package static func whileSending(_ error: any Error) -> any Error {
         guard var failure = error as? TransportError else { return error }
-        failure.isPartlySent = true
+        failure.repetition = .ifSafe
         return failure
     }
 

@@ -10,7 +10,7 @@ extension Pipeline {
         do {
             return try await run(authentication, in: context) { try await authentication.renew(after: response) }
         } catch {
-            context.call.makeFinal()
+            context.call.noteFailedAuthentication()
             throw error
         }
     }
@@ -68,7 +68,7 @@ extension Pipeline {
         AuthenticationCircumstances(
             clock: clock, waiting: waiting, isRenewed: isRenewed, manager: manager,
             isOver: { [running] in call.hasEnded || running.refusal(of: call.options.epoch) != nil },
-            makeFinal: { call.makeFinal() }, register: { [running] in running.add($0, call.options.epoch) })
+            noteFailure: { call.noteFailedAuthentication() }, register: { [running] in running.add($0, call.options.epoch) })
     }
 
     /// Returns the source of a request's credential; `nil` for none.

@@ -60,7 +60,7 @@ extension Pipeline {
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
         if let control = context.options.retryControl { return control }
         guard let retryControl else { return nil }
-        return failed.request.isIdempotent || !failed.mayHaveReachedServer || failed.isRefused(by: retryControl) ? retryControl : nil
+        return failed.isSafeToRepeat(by: retryControl) ? retryControl : nil
     }
 
     /// The control of a request, or else of the manager.
@@ -131,39 +131,37 @@ extension Pipeline {
             response = response ?? (explained as? NessError)?.response
             outcome = .failure(explained)
         }
-        var attempt = FailedAttempt(request, in: context, outcome, response, since: start)
-        attempt?.retryAfter = response?.retryAfter
+        let repetition = Repetition(after: outcome, response, of: request, in: context)
+        if repetition.isRuledOut { return .failure(Unaccepted(outcome, nil)) }
+        let error: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
+        let attempt = FailedAttempt(
+            request: request, response: response, error: error, number: context.attempt, elapsed: clock.elapsed() - start,
+            mayHaveReachedServer: repetition == .ifSafe, retryAfter: response?.retryAfter)
         return .failure(Unaccepted(outcome, attempt))
     }
 }
 
-extension FailedAttempt {
-    /// The attempt as a failure; `nil` if it succeeded, or if another attempt cannot change the outcome.
-    fileprivate init?(
-        _ request: HTTPRequest, in context: CallContext, _ outcome: Result<HTTPResponse, any Error>, _ response: HTTPResponse?,
-        since start: Duration
+extension Repetition {
+    /// Decides whether a request may be sent again after an attempt. The only place that does.
+    fileprivate init(
+        after outcome: Result<HTTPResponse, any Error>, _ response: HTTPResponse?, of request: HTTPRequest, in context: CallContext
     ) {
         let call = context.call
-        // The request forbids the network, so no attempt changes what is stored.
-        if let response, response.source == .cache, CacheControl(ofRequest: response.request.headers).has("only-if-cached") { return nil }
-        switch outcome {
-        case .success(let response):
-            guard request.body?.isSpent != true else { return nil }
-            self.init(request: request, response: response, number: context.attempt, elapsed: call.clock.elapsed() - start)
-        case .failure(let error):
-            let failure = error as? NessError
-            // Another attempt cannot change these outcomes, or was ruled out by the caller.
-            let final: [NessError.Kind?] = [
-                .dropped, .invalidRequest, .addressRejected, .duplicate, .fileSystem, .tls, .decoding, .notCached,
-            ]
-            if final.contains(failure?.kind) || error is any FinalError { return nil }
-            let mayRepeat = context.options.sink?.isRestartable != false && request.body?.isSpent != true
-            if !mayRepeat || call.facts.isFinal || failure?.context.isFinal == true { return nil }
-            // The authentication has handled the 401, or has given up on it.
-            if failure?.kind == .validation, response?.statusCode == 401, call.facts.hasAuthentication { return nil }
-            self.init(
-                request: request, response: response, error: error, number: context.attempt, elapsed: call.clock.elapsed() - start,
-                mayHaveReachedServer: call.mayHaveActed || failure?.mayHaveReachedServer ?? true)
+        if let response, response.source == .cache, CacheControl(ofRequest: response.request.headers).has("only-if-cached") {
+            self = .never("the request forbids the network, so no attempt changes what is stored")
+        } else if request.body?.isSpent == true {
+            self = .never("the request's body can be sent only once")
+        } else if case .failure(let error) = outcome {
+            let rejects401 = response?.statusCode == 401 && (error as? NessError)?.kind == .validation
+            switch (call.facts.authentication, (error as? any RepetitionSource)?.repetition) {
+            case _ where context.options.sink?.isRestartable == false: self = .never("the reader has a part of the response's body")
+            case (.hasFailed, _): self = .never("the credential could not be renewed")
+            case (.handles401, _) where rejects401: self = .never("the authentication has handled the 401, or has given up on it")
+            case (_, .always?) where call.mayHaveActed: self = .ifSafe
+            case (_, let known): self = known ?? .ifSafe
+            }
+        } else {
+            self = .ifSafe
         }
     }
 }

@@ -70,11 +70,10 @@ extension Pipeline {
             return try await loaders.load(request, in: context) { [self] in try await attempt($0, $1, from: .credential) }
         }
         if first.rawValue <= AttemptStep.credential.rawValue {
+            let authentication = authentication(for: request, in: context)
             // A loader may send the request again after the renewal of a credential failed.
-            context.call.makeRetryable()
-            if let authentication = authentication(for: request, in: context) {
-                return try await withCredential(request, by: authentication, context)
-            }
+            context.call.beginAuthentication(isPresent: authentication != nil)
+            if let authentication { return try await withCredential(request, by: authentication, context) }
         }
         if first != .cache {
             if let jar { jar.add(to: &request, in: &context) }
@@ -92,7 +91,6 @@ extension Pipeline {
     private func withCredential(
         _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext
     ) async throws -> HTTPResponse {
-        context.call.markAuthenticated()
         var context = context
         if case .inherited = context.options.authentication { context.credentialScope = context.options.environment.baseURL }
         do {

@@ -259,14 +259,14 @@ final class Call: Sendable {
     /// Notes that the server said that it has not processed the request of an attempt.
     func noteRefusal(inAttempt number: Int) { state.withLock { if $0.facts.firstAction == number { $0.facts.firstAction = nil } } }
 
-    /// Lets retry policies decide about the outcome of the current attempt, as for each new one.
-    func makeRetryable() { state.withLock { $0.facts.isFinal = false } }
+    /// Notes the part of an `Authentication`, before it adds the credential of an attempt.
+    /// - Parameter isPresent: True if the request gets a credential. One of an earlier request of the attempt still handles a 401.
+    func beginAuthentication(isPresent: Bool) {
+        state.withLock { if isPresent || $0.facts.authentication == .hasFailed { $0.facts.authentication = .handles401 } }
+    }
 
-    /// Keeps retry policies from deciding about the outcome of the current attempt.
-    func makeFinal() { state.withLock { $0.facts.isFinal = true } }
-
-    /// Notes that an `Authentication` handles a 401 of this request.
-    func markAuthenticated() { state.withLock { $0.facts.hasAuthentication = true } }
+    /// Notes that the credential could not be renewed, so that the request is not sent again.
+    func noteFailedAuthentication() { state.withLock { $0.facts.authentication = .hasFailed } }
 
     /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share one of each.
     /// - Returns: True if the renewal was still unused.

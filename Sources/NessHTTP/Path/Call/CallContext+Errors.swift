@@ -22,13 +22,12 @@ extension CallContext {
     func error(_ error: TransportError, response: HTTPResponse? = nil) -> NessError {
         var made = self.error(NessError.Kind(error.kind), error.reason, response: response, underlying: error.underlying)
         made.context.tlsFailure = error.tlsFailure
-        made.context.isFinal = error.isFinal
-        made.context.isUnsent = error.isUnsent
-        made.context.isPartlySent = error.isPartlySent
+        made.context.repetition = error.repetition
         return made
     }
 
-    /// Returns the error as the caller sees it.
+    /// Returns the error as the caller sees it. This is called where an error leaves: at the end of the call or of an attempt, which a retry
+    /// policy sees, at the boundary of a loader, of a stream's reader, and of a flight that several callers share.
     ///
     /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a custom loader
     /// threw, or that belongs to another call, passes unchanged.
@@ -57,16 +56,8 @@ extension CallContext {
         error.context.response = error.context.response.map { shown($0) }
         error.context.attempts = call.attempts
         if call.mayHaveActed { error.context.followsAction = true }
-        // A caller who sends such a request again may cause its effect twice, so the reason warns of it.
-        if error.kind == .connectionLost, error.mayHaveReachedServer, !request.isIdempotent,
-            !error.context.reason.hasSuffix(Self.mayHaveActed)
-        {
-            error.context.reason += Self.mayHaveActed
-        }
         return error
     }
-
-    private static let mayHaveActed = "; the server may have acted on the request"
 
     /// Returns a response as the response to this request. Another caller may have started the flight.
     /// - Parameters:
@@ -100,7 +91,7 @@ extension CallContext {
         guard bodyIsAwaited else { return error(.timedOut, "no byte was sent or received for \(timeout)", response: response) }
         let reason = "the request's body produced no byte for \(timeout)"
         var stalled = error(.timedOut, reason, response: response, underlying: StalledBody())
-        stalled.context.isFinal = true
+        stalled.context.repetition = .never("the request's body gave no byte")
         return stalled
     }
 }

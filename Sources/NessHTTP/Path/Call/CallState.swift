@@ -344,12 +344,19 @@ struct CallState: Sendable {
     mutating func endDelay() { _ = change { if case .delay = $0.wait { $0.wait = .none } } }
 }
 
+/// The part of an `Authentication` in an attempt.
+enum AuthenticationPart: Sendable {
+    case none
+    /// It adds the credential, and handles a 401.
+    case handles401
+    /// It has no credential, because a refresh failed. Another attempt would refresh again.
+    case hasFailed
+}
+
 /// The facts that the attempts of a call have found out.
 struct AttemptFacts: Sendable {
-    /// True if no retry policy may decide about the outcome of the last attempt.
-    var isFinal = false
-    /// True if an `Authentication` handles a 401 of this request.
-    var hasAuthentication = false
+    /// The part of an `Authentication` in the last attempt.
+    var authentication = AuthenticationPart.none
     /// The credential renewals: one after a 401, and one after a 403.
     var renewals = CredentialRenewals()
     /// The first attempt in which a server may have acted on the request; `nil` for none.

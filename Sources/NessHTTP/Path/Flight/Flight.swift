@@ -53,7 +53,7 @@ final class Flight: Sendable {
                 waiter.resume(.failure(error))
             } else {
                 // The task of this caller runs the flight. Nothing above it wants the error: see `Pipeline.needsTask`.
-                context.call.end(with: .failure(context.explain(error, of: flight.context.request)))
+                context.call.end(with: .failure(error))
             }
         }
 

@@ -23,7 +23,7 @@ extension Pipeline {
                     response = try await send(withCookies(request, flight), flight, sink, bytesBefore: redirects.byteCount)
                 }
             } catch {
-                throw redirects.explain(error)
+                throw redirects.attributed(error)
             }
             guard var following = redirects.following(response) else { return try redirects.ended(with: response) }
             following.removeCacheConditions()

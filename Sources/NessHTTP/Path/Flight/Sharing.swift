@@ -167,7 +167,8 @@ extension Pipeline {
                 return response
             } catch {
                 member.leave()
-                completion(.failure(call.explain(error)))
+                call.end(with: .failure(error))
+                completion(.failure(call.failure ?? error))
                 throw error
             }
         }

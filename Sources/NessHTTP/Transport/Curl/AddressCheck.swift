@@ -49,7 +49,7 @@ struct AddressCheck {
 
     private static func rejection(_ reason: String) -> TransportError {
         var error = TransportError(.addressRejected, "\(reason) (allowsAddress)")
-        error.isUnsent = true
+        error.repetition = .always
         return error
     }
 }

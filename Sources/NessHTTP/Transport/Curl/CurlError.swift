@@ -20,7 +20,7 @@ enum CurlError {
         // OpenSSL's words for a fault of TLS may be any, except where the connection ended below TLS.
         let kind = code == 28 && !isSent ? .cannotConnect : kind(code) ?? (isTLS(code) && !LibcurlText.isLoss(reason) ? .tls : nil)
         var failure = LibcurlText.error(reason, kind, tlsFailure: tlsFailure(code))
-        failure.isUnsent = !isSent && !wasSentBefore
+        if failure.repetition?.isRuledOut != true { failure.repetition = isSent || wasSentBefore ? nil : .always }
         // These kinds promise that the server has not acted. A server that rejects a client's certificate says so when the request is
         // already on its way (RFC 8446, 4.4.2.4), but does not read it.
         let isPromise = [.offline, .cannotConnect, .tls].contains(failure.kind)

@@ -25,9 +25,11 @@ extension CurlTransfer {
             return CurlError.map(code, handle.errorText, isSent: history.isSent, wasSentBefore: history.wasSentBefore)
         }
         var error = TransportError(.connectionLost, "the connection was lost before a response")
-        if head.isComplete { error = TransportError(.truncated, "the server rejected the request while the body was being sent") }
-        error.isFinal = head.isComplete
-        error.isUnsent = history.isUnsent
+        if history.isUnsent { error.repetition = .always }
+        if head.isComplete {
+            error = TransportError(.truncated, "the server rejected the request while the body was being sent")
+            error.repetition = .never("the server rejects the request")
+        }
         return error
     }
 
@@ -78,7 +80,7 @@ extension CurlTransfer {
     func fail(_ reason: String) {
         // An earlier connection may have carried the request.
         var error = TransportError(history.isUnsent ? .cannotConnect : .connectionLost, reason)
-        error.isUnsent = history.isUnsent
+        if history.isUnsent { error.repetition = .always }
         outcome = .failure(error)
     }
 

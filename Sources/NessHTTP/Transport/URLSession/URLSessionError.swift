@@ -50,7 +50,7 @@ enum URLSessionError {
                 }
             }
             // The proxy requires credentials, which a retry would not have either.
-            failure.isFinal = error.domain == cfNetworkDomain && error.code == 307
+            if error.domain == cfNetworkDomain, error.code == 307 { failure.repetition = .never("the proxy requires credentials") }
             return failure
         }
     }

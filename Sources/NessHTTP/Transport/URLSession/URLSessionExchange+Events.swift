@@ -111,7 +111,7 @@ extension URLSessionExchange {
         reportHeldHead()
         if isHead || headers[HeaderName.contentLength] == "0" { return true }
         var error = TransportError(.truncated, "URLSession on Linux loses the body of a redirect without a Location")
-        error.isFinal = true
+        error.repetition = .never("URLSession would lose the body again")
         end(.failure(error))
         return false
     }

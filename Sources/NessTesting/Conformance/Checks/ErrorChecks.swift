@@ -3,7 +3,7 @@ import NessHTTP
 
 extension TransportError {
     /// True if the pipeline takes this error for a proof that the server has not seen the request.
-    var claimsUnseen: Bool { isUnsent || [.invalidRequest, .offline, .cannotConnect, .addressRejected, .tls].contains(kind) }
+    var claimsUnseen: Bool { repetition == .always || [.invalidRequest, .offline, .cannotConnect, .addressRejected, .tls].contains(kind) }
 }
 
 extension TransportConformance {

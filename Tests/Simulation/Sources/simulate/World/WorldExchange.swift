@@ -47,7 +47,7 @@ struct WorldExchange {
         case .tls: throw TransportError.tls
         case .unsent, .closedOnUse:
             var error = TransportError.connectionLost
-            error.isUnsent = true
+            error.repetition = .always
             throw error
         default: break
         }
