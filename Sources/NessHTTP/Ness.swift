@@ -140,8 +140,8 @@ public final class Ness: Sendable {
     /// Zero pauses the manager: no exchange starts, regardless of what its request waits for, except with
     /// `RequestBuilder.withoutQueueing()`. During a pause, deadlines pass but timeouts do not.
     public var maximumConnectionsPerHost: Int {
-        get { pipeline.exchanges.hosts.limit }
-        set { pipeline.exchanges.hosts.limit = newValue }
+        get { pipeline.hosts.limit }
+        set { pipeline.hosts.limit = newValue }
     }
 
     /// The delegate, which sees every attempt before it is sent. Held weakly.

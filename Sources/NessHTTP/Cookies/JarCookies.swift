@@ -32,6 +32,20 @@ final class JarCookies: Sendable {
     }
 }
 
+extension CookieJar {
+    /// Returns a request with the jar's cookies for its URL.
+    ///
+    /// This happens above the cache and the sharing of flights, because they must not give one user another user's response, and again for
+    /// the target of a redirect.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - cookies: Distinguishes the jar's part of the field, for all redirects of the request.
+    @inline(never)
+    func adding(to request: HTTPRequest, known cookies: JarCookies) -> HTTPRequest {
+        request.takesCookies ? cookies.set(in: request) { header(for: request.url, besides: $0) } : request
+    }
+}
+
 extension HTTPRequest {
     /// True for a request that gets the jar's cookies. The response to a TRACE would show them (RFC 9110, 9.3.8).
     var takesCookies: Bool { !settings.bypassesCookies && method != .trace }

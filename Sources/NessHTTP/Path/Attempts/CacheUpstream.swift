@@ -1,6 +1,6 @@
 /// The steps below the cache: the flight that equal requests share, or, behind a redirect, the rest of the flight that followed it.
 struct CacheUpstream: Upstream {
-    let pipeline: Pipeline
+    let flights: FlightStep
     let context: CallContext
     /// The flight that a redirect led to the request; `nil` for a request that no redirect made.
     var redirected: RedirectedFlight?
@@ -10,11 +10,11 @@ struct CacheUpstream: Upstream {
     var isCacheable: Bool { context.options.kind == .data && context.options.sink == nil && context.mayShare }
     var hasDuplicateIdentifier: Bool { context.options.duplicateIdentifier != nil }
 
-    func route(of request: HTTPRequest) -> String { pipeline.exchanges.wire.route(of: request) }
+    func route(of request: HTTPRequest) -> String { flights.exchanges.wire.route(of: request) }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        if let redirected { return try await pipeline.send(request, redirected.flight, nil, bytesBefore: redirected.byteCount) }
-        return try await pipeline.share(request, context)
+        if let redirected { return try await flights.send(request, redirected.flight, nil, bytesBefore: redirected.byteCount) }
+        return try await flights.share(request, context)
     }
 
     /// The deadline is the call's, not that of a request that a loader made, or of a flight that others may have joined.
@@ -25,10 +25,10 @@ struct CacheUpstream: Upstream {
 
     /// The request gets its own call: the caller's call has already completed and must see no more events.
     func inBackground(_ request: HTTPRequest, _ operation: @escaping @Sendable (any Upstream) async throws -> HTTPResponse) {
-        let context = context.inSeparateCall(request, clock: pipeline.clock)
-        context.call.start(for: nil, in: pipeline.running) { [pipeline] call in
-            try call.begin(in: pipeline.running)
-            return try await operation(CacheUpstream(pipeline: pipeline, context: context))
+        let context = context.inSeparateCall(request, clock: flights.clock)
+        context.call.start(for: nil, in: flights.running) { [flights] call in
+            try call.begin(in: flights.running)
+            return try await operation(CacheUpstream(flights: flights, context: context))
         }
     }
 

@@ -12,11 +12,11 @@
 /// A separate task for every flight that others may join would need no second row. It was measured: it costs a GET by a promise two
 /// allocations and a task more.
 enum Execution: Sendable {
-    /// Nothing above the flight awaits code of the application, so the caller can leave at any moment.
+    /// The caller's task, as nothing above the flight awaits code of the application: the caller can leave at any moment.
     case caller
-    /// No step above the flight has anything to do with its outcome.
+    /// The promise's task, as no step above the flight has anything to do with its outcome.
     case promise
-    /// Loaders, a retry control or the cache continue after the flight.
+    /// The promise's task. Loaders, a retry policy or the cache continue after the flight.
     case promiseAboveFlights
 
     /// The steps above the flights, of a manager or of a request.

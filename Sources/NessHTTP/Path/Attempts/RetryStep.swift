@@ -1,45 +1,57 @@
 import Foundation
 
-/// The decision about a retry.
-extension Pipeline {
-    /// Calls the policy, and waits for the delay that it sets.
-    /// - Parameters:
-    ///   - context: The context of the next attempt.
-    ///   - request: The request of the attempts.
-    ///   - failure: The outcome of the last attempt.
-    ///   - start: The start of the first attempt.
-    /// - Returns: `nil` if another attempt follows; otherwise the outcome that is final.
-    /// - Throws: `CancellationError` after the end of the call; `Call.Postponed` if another task waits and makes the attempt.
+/// The decision about another attempt.
+final class RetryStep: Sendable {
+    let ledger: RetryLedger
+    /// The manager's retry policy, for requests that set none.
+    let control: (any RetryControl)?
+    private let clock: PipelineClock
+
+    init(_ control: (any RetryControl)?, ledger: RetryLedger, clock: PipelineClock) {
+        self.control = control
+        self.ledger = ledger
+        self.clock = clock
+    }
+
+    /// Counts a request for the retry budget.
+    /// - Returns: The start of its first attempt.
     @inline(never)
-    func waitForAttempt(
-        _ context: CallContext, of request: HTTPRequest, after failure: Unaccepted, since start: Duration
-    ) async throws -> Unaccepted? {
-        guard let failed = failure.attempt else { return failure }
+    func begin() -> Duration {
+        let start = clock.elapsed()
+        ledger.countRequest(at: start)
+        return start
+    }
+
+    /// The decision after an attempt.
+    enum Decision {
+        case again(after: Duration)
+        case end(Unaccepted)
+    }
+
+    /// Calls the policy.
+    /// - Parameters:
+    ///   - failure: The outcome of the last attempt.
+    ///   - context: The context of the next attempt.
+    @inline(never)
+    func decide(after failure: Unaccepted, in context: CallContext) async -> Decision {
+        guard let failed = failure.attempt else { return .end(failure) }
         if !failure.isOpenCircuit { context.call.noteFailure(failure) }
-        guard let delay = await delay(after: failed, in: context) else { return failure }
+        guard let delay = await delay(after: failed, in: context) else { return .end(failure) }
         // If the wait would pass the deadline, the request ends now, with the outcome of the last attempt.
-        if let end = context.call.deadlineEnd, clock.elapsed() + delay >= end { return failure }
+        if let end = context.call.deadlineEnd, clock.elapsed() + delay >= end { return .end(failure) }
         guard ledger.takeRetry() else {
             let reason = "the retry budget of the manager allows no other attempt now"
             context.call.observation?.notify { $0.requestDidWarn(reason, about: failed.request) }
-            return failure.adding(reason)
+            return .end(failure.adding(reason))
         }
         context.call.observation?.attemptDidEnd()
         context.call.observation?.notify { $0.requestWillRetry(failed.request, after: delay, becauseOf: failed) }
-        guard delay > .zero, context.call.options.execution != .caller, loaders(at: .call, context).isEmpty else {
-            try await wait(delay, context)
-            return nil
-        }
-        throw Call.Postponed { [self] in
-            try await wait(delay, context)
-            return try await attempts(request, context, since: start)
-        }
+        return .again(after: delay)
     }
 
-    private func wait(_ delay: Duration, _ context: CallContext) async throws {
-        // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
-        if delay > .zero { try await context.call.sleep(delay) }
-        try Task.checkCancellation()
+    /// Returns the response of the last attempt, or throws its error.
+    func result(of last: Unaccepted, in context: CallContext) throws -> HTTPResponse {
+        try last.keepingCause(of: context.call).result(asking: context.options.retryControl ?? control)
     }
 
     /// Returns the wait before the next attempt; `nil` if no other attempt follows.
@@ -59,12 +71,43 @@ extension Pipeline {
     /// names.
     private func control(for failed: FailedAttempt, in context: CallContext) -> (any RetryControl)? {
         if let control = context.options.retryControl { return control }
-        guard let retryControl else { return nil }
-        return failed.isSafeToRepeat(by: retryControl) ? retryControl : nil
+        guard let control else { return nil }
+        return failed.isSafeToRepeat(by: control) ? control : nil
     }
 
-    /// The control of a request, or else of the manager.
-    func control(of context: CallContext) -> (any RetryControl)? { context.options.retryControl ?? retryControl }
+    /// Evaluates the outcome of an attempt with the caller's validators.
+    @inline(never)
+    func evaluated(
+        _ outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest, in context: CallContext, since start: Duration
+    ) -> Result<HTTPResponse, Unaccepted> {
+        var outcome = outcome
+        var response = try? outcome.get()
+        if let received = response {
+            context.call.observation?.notify { $0.requestDidReceive(received, to: request) }
+            do {
+                // A stream was judged by its head, before its body was passed on.
+                if context.options.sink?.isRestartable != false {
+                    for validator in context.validators { try received.judge(by: validator) }
+                }
+                if !received.suggestsRetry { return .success(received) }
+            } catch {
+                outcome = .failure(error)
+            }
+        }
+        // The retry policy gets the error as the caller would.
+        if case .failure(let error) = outcome {
+            let explained = context.explain(error)
+            response = response ?? (explained as? NessError)?.response
+            outcome = .failure(explained)
+        }
+        let repetition = Repetition(after: outcome, response, of: request, in: context)
+        if repetition.isRuledOut { return .failure(Unaccepted(outcome, nil)) }
+        let error: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
+        let attempt = FailedAttempt(
+            request: request, response: response, error: error, number: context.attempt, elapsed: clock.elapsed() - start,
+            mayHaveReachedServer: repetition == .ifSafe, retryAfter: response?.retryAfter)
+        return .failure(Unaccepted(outcome, attempt))
+    }
 }
 
 /// An attempt that did not succeed. It is a class to keep the frame of the waiting task small.
@@ -102,42 +145,6 @@ final class Unaccepted: Error {
         guard case .failure(var error as NessError) = outcome else { return self }
         error.context.reason += "; \(reason)"
         return Unaccepted(.failure(error), attempt)
-    }
-}
-
-extension Pipeline {
-    /// Evaluates the outcome of an attempt with the caller's validators.
-    @inline(never)
-    func evaluated(
-        _ outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest, in context: CallContext, since start: Duration
-    ) -> Result<HTTPResponse, Unaccepted> {
-        var outcome = outcome
-        var response = try? outcome.get()
-        if let received = response {
-            context.call.observation?.notify { $0.requestDidReceive(received, to: request) }
-            do {
-                // A stream was judged by its head, before its body was passed on.
-                if context.options.sink?.isRestartable != false {
-                    for validator in context.validators { try received.judge(by: validator) }
-                }
-                if !received.suggestsRetry { return .success(received) }
-            } catch {
-                outcome = .failure(error)
-            }
-        }
-        // The retry policy gets the error as the caller would.
-        if case .failure(let error) = outcome {
-            let explained = context.explain(error)
-            response = response ?? (explained as? NessError)?.response
-            outcome = .failure(explained)
-        }
-        let repetition = Repetition(after: outcome, response, of: request, in: context)
-        if repetition.isRuledOut { return .failure(Unaccepted(outcome, nil)) }
-        let error: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
-        let attempt = FailedAttempt(
-            request: request, response: response, error: error, number: context.attempt, elapsed: clock.elapsed() - start,
-            mayHaveReachedServer: repetition == .ifSafe, retryAfter: response?.retryAfter)
-        return .failure(Unaccepted(outcome, attempt))
     }
 }
 

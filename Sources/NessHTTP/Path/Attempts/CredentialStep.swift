@@ -1,10 +1,54 @@
 import Foundation
 
-/// The credential of a request.
-extension Pipeline {
+/// The credential of a request, and its renewal after a rejection.
+final class CredentialStep: Sendable {
+    /// Returns the manager, for authentications that send requests with it; `nil` if it has been released.
+    private let manager: @Sendable () -> (any AnyObject & Sendable)?
+    /// True if the cache may have a response for the user of a request that gets no credential.
+    private let hasReplacement: Bool
+    private let running: RunningRequests
+    private let waiting: WaitingRequests
+    private let clock: PipelineClock
+
+    init(
+        manager: @escaping @Sendable () -> (any AnyObject & Sendable)?, hasReplacement: Bool, running: RunningRequests,
+        waiting: WaitingRequests, clock: PipelineClock
+    ) {
+        self.manager = manager
+        self.hasReplacement = hasReplacement
+        self.running = running
+        self.waiting = waiting
+        self.clock = clock
+    }
+
+    /// Sends a request with its credential. If the server rejects it and it can be renewed, the request is sent once more.
+    /// - Parameters:
+    ///   - request: The request without the credential.
+    ///   - authentication: The source of the credential.
+    ///   - context: The context of the request.
+    ///   - next: Sends the request with the credential.
+    @inline(never)
+    func send(
+        _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext,
+        _ next: @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse
+    ) async throws -> HTTPResponse {
+        var sent = try await authenticate(request, by: authentication, in: context)
+        while true {
+            let response = try await next(sent, context)
+            guard authentication.isRejection(response), response.hasSeenCredential(of: request, inside: context.credentialScope),
+                // One renewal for all attempts, even if an attempt in between failed for another reason.
+                context.call.consumeRenewal(after: response.statusCode),
+                try await renew(authentication, after: response, in: context),
+                // Otherwise the renewal was still useful: later requests have the new credential.
+                request.body?.isSpent != true, !response.followsAction
+            else { return response }
+            sent = try await authenticate(request, by: authentication, isRenewed: true, in: context)
+        }
+    }
+
     /// Renews a credential that the server rejected. If the renewal fails, the caller gets its error unchanged, and the request is not
     /// retried: another attempt would renew again.
-    func renew(
+    private func renew(
         _ authentication: any Authentication, after response: HTTPResponse, in context: CallContext
     ) async throws -> Bool {
         do {
@@ -18,7 +62,7 @@ extension Pipeline {
     /// Returns the request with its credential. Every field that the authentication added is secret, regardless of its name: it must not go
     /// to another origin, and the response is for this user only.
     /// - Parameter isRenewed: True if the credential has just been renewed after a rejection.
-    func authenticate(
+    private func authenticate(
         _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
     ) async throws -> HTTPRequest {
         let user = authentication.userIdentifier
@@ -47,7 +91,7 @@ extension Pipeline {
         let current = AuthenticationCircumstances.$current
         do {
             // At the deadline the cache may have a response for the user.
-            guard cache != nil, !context.isLoaderMade, authentication.userIdentifier != nil else {
+            guard hasReplacement, !context.isLoaderMade, authentication.userIdentifier != nil else {
                 return try await current.withValue(circumstances) { try await method() }
             }
             return try await context.call.untilDeadline { try await current.withValue(circumstances) { try await method() } }

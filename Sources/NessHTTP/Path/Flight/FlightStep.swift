@@ -1,8 +1,38 @@
 import Foundation
 import NessPromise
 
-/// The sharing of flights: equal requests wait in one.
-extension Pipeline {
+/// The flight of a request: one that it joins, or one that it starts, with all redirects and ranges. The second of the three functions that
+/// a request goes through.
+final class FlightStep: Sendable {
+    typealias Sharing = SharingStep<Flight>
+
+    private let sharing: Sharing
+    /// Counts the requests that a loader sends again before it has a response.
+    private let ledger: RetryLedger
+    private let jar: CookieJar?
+    private let cache: CacheStep?
+    let exchanges: ExchangeStep
+    let running: RunningRequests
+    let clock: PipelineClock
+
+    init(
+        _ sharing: Sharing, ledger: RetryLedger, jar: CookieJar?, cache: CacheStep?, exchanges: ExchangeStep, running: RunningRequests,
+        clock: PipelineClock
+    ) {
+        self.sharing = sharing
+        self.ledger = ledger
+        self.jar = jar
+        self.cache = cache
+        self.exchanges = exchanges
+        self.running = running
+        self.clock = clock
+    }
+
+    func reset() {
+        sharing.reset()
+        exchanges.reset()
+    }
+
     /// Completes a request with a flight: one that it joins, or one that it starts.
     @inline(never)
     func share(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
@@ -172,5 +202,100 @@ extension Pipeline {
                 throw error
             }
         }
+    }
+
+    // MARK: the run of a flight
+
+    /// Runs a job, which fetches the file with as many requests as it needs. Each of them is redirected separately.
+    @inline(never)
+    func download(by job: DownloadJob, to target: DownloadTarget, _ flight: Flight) async throws -> HTTPResponse {
+        let (request, context) = (flight.request, flight.context)
+        let download = DownloadRequest(
+            request: request, target: target, source: PartialRecord.source(of: request, identifiedBy: target.identifier),
+            keepsContentCoding: (context.transport ?? exchanges.wire.transport).keepsContentCoding, elapsed: clock.elapsed,
+            send: { [self] in try await redirects($0, flight, $1) }, reportSaved: { flight.report(.received($0, of: $0)) },
+            makeError: { context.error($0, $1, response: $2, underlying: $3) })
+        // Runs as registered work: a reset waits until the partial file is ready for another run.
+        return try await running.work(context.options.epoch) { try await job.run(download) }
+    }
+
+    /// Sends a request and follows its redirects, so that no transport has to, and the same rules apply to every transport.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - flight: The flight.
+    ///   - sink: Takes the body of the final response as it arrives; `nil` to collect it in memory.
+    @inline(never)
+    func redirects(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?) async throws -> HTTPResponse {
+        var request = request
+        let context = flight.context
+        var redirects = RedirectHistory(
+            of: context.call.request, keepingCredentialInside: context.credentialScope, in: context.options.environment,
+            abandonsDecisions: context.options.isContinuable)
+        while true {
+            sink?.willTakeBody(after: redirects.history)
+            let response: HTTPResponse
+            do {
+                // Not behind a write, which outdates what is stored.
+                if let cache, sink == nil, !redirects.history.isEmpty, flight.request.method.isSafe {
+                    response = try await load(request, RedirectedFlight(flight, byteCount: redirects.byteCount), from: cache)
+                } else {
+                    response = try await send(withCookies(request, flight), flight, sink, bytesBefore: redirects.byteCount)
+                }
+            } catch {
+                throw redirects.attributed(error)
+            }
+            guard var following = redirects.following(response) else { return try redirects.ended(with: response) }
+            following.removeCacheConditions()
+            guard try await redirects.follow(response, to: following, by: request.redirects) else {
+                return try redirects.ended(with: response)
+            }
+            request = redirects.next(after: request)
+        }
+    }
+
+    /// Completes the request that a redirect asks for with a stored response, or sends it.
+    @inline(never)
+    private func load(_ request: HTTPRequest, _ redirected: RedirectedFlight, from cache: CacheStep) async throws -> HTTPResponse {
+        let flight = redirected.flight
+        let upstream = CacheUpstream(flights: self, context: flight.context, redirected: redirected)
+        return try await cache.load(withCookies(request, flight), over: upstream)
+    }
+
+    /// Sends a request of a flight, and stores the cookies that the response sets.
+    @inline(__always)
+    func send(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int) async throws -> HTTPResponse {
+        let response = try await exchanges.send(request, flight, sink, bytesBefore: bytesBefore)
+        // An exchange with a sink stores them at the head: the end of the body may be hours away, or never come.
+        if let jar, sink == nil, !request.settings.bypassesCookies { jar.store(from: response.headers, url: response.url) }
+        return response
+    }
+
+    /// Returns a request with the cookies of its URL.
+    @inline(never)
+    private func withCookies(_ request: HTTPRequest, _ flight: Flight) -> HTTPRequest {
+        jar?.adding(to: request, known: flight.context.cookies ?? JarCookies()) ?? request
+    }
+}
+
+/// A flight after some of its redirects, which collects its body in memory.
+final class RedirectedFlight: Sendable {
+    let flight: Flight
+    /// The number of bytes in the redirects' bodies.
+    let byteCount: Int
+
+    init(_ flight: Flight, byteCount: Int) { (self.flight, self.byteCount) = (flight, byteCount) }
+}
+
+extension CallContext {
+    /// Returns the context of a flight that the call starts, with the job that the members attach to: the job of the call's last flight, or
+    /// a new one.
+    func startingFlight() -> CallContext {
+        guard options.isContinuable else { return self }
+        let (job, isInterrupted) = call.state.withLock { ($0.active?.job, $0.active?.isInterrupted == true) }
+        // Only a pause has kept the job's response from the call.
+        if !isInterrupted { job?.forgetResponse() }
+        var context = self
+        context.job = job ?? DownloadJob()
+        return context
     }
 }

@@ -1,0 +1,239 @@
+/// The path of a request: the steps in their order.
+///
+/// | once | step | type |
+/// |---|---|---|
+/// | a call | loaders at `.call` | `HTTPLoader` |
+/// | an attempt | base URL, default headers, delegate | `RequestPreparation` |
+/// | | loaders at `.attempt` | |
+/// | | credential, and its renewal after a rejection | `CredentialStep` |
+/// | | cookies | `CookieJar` |
+/// | | loaders at `.authenticated` | |
+/// | | cache | `CacheStep` |
+/// | | decision about another attempt | `RetryStep` |
+/// | all who share it | flight: joined or started | `FlightStep`, `SharingStep` |
+/// | | download | `DownloadJob` |
+/// | | redirects | `RedirectHistory` |
+/// | an exchange | check, circuit breaker, queues, throttle | `ExchangeStep` |
+/// | | loaders at `.exchange` | |
+/// | | wire | `Wire`, `Transport` |
+///
+/// A step calls the next one. What does not have to wait is a synchronous function. What neither the configuration nor the request uses is
+/// `nil` or empty, and costs a request nothing.
+final class Pipeline: Sendable {
+    /// The application's loaders.
+    private let loaders: PlacedLoaders
+    private let preparation: RequestPreparation
+    private let credentials: CredentialStep
+    private let jar: CookieJar?
+    private let cache: CacheStep?
+    private let retry: RetryStep
+    private let flights: FlightStep
+    private let running: RunningRequests
+
+    /// Makes the pipeline of a manager.
+    /// - Parameters:
+    ///   - configuration: The manager's configuration.
+    ///   - clock: The clock of every wait and timeout.
+    ///   - preparation: Adds the manager's common settings to each request.
+    ///   - running: The registry of the requests in flight.
+    ///   - waiting: The numbers of waiting requests.
+    ///   - manager: Returns the manager; `nil` if it has been released.
+    ///   - duplicatedHandler: Returns the manager's current handler.
+    init(
+        _ configuration: PipelineConfiguration, clock: PipelineClock, preparation: RequestPreparation, running: RunningRequests,
+        waiting: WaitingRequests, manager: @escaping @Sendable () -> (any AnyObject & Sendable)?,
+        duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
+    ) {
+        self.preparation = preparation
+        self.running = running
+        loaders = configuration.loaders
+        jar = configuration.cookies
+        cache = configuration.cache.map { CacheStep($0, clock: clock) }
+        credentials = CredentialStep(
+            manager: manager, hasReplacement: cache != nil, running: running, waiting: waiting, clock: clock)
+        let ledger = RetryLedger(configuration.retryBudget, clock)
+        retry = RetryStep(configuration.retryControl, ledger: ledger, clock: clock)
+        let sharing = FlightStep.Sharing(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
+        configuration.cache?.add(sharing) { [weak sharing] in sharing?.closeReads(of: $0) }
+        let exchanges = ExchangeStep(configuration, ledger: ledger, running: running, waiting: waiting, clock: clock)
+        flights = FlightStep(
+            sharing, ledger: ledger, jar: jar, cache: cache, exchanges: exchanges, running: running, clock: clock)
+    }
+
+    /// Discards the state that the steps and loaders keep between requests.
+    func reset() async {
+        for loader in loaders.all { await loader.reset() }
+        retry.ledger.reset()
+        jar?.removeAll()
+        await cache?.reset()
+        flights.reset()
+    }
+
+    /// The slots of each host.
+    var hosts: Limiter<ParsedURL.Origin> { flights.exchanges.hosts }
+
+    /// The steps above the flights.
+    var steps: Execution.Steps {
+        let awaitsApplication = loaders.areAboveSharing || retry.control != nil
+        return Execution.Steps(
+            continueAfterFlights: awaitsApplication || cache != nil, awaitApplication: awaitsApplication || cache?.hasStorage == true)
+    }
+
+    /// Returns the loaders of the manager and of the request at one place.
+    @inline(__always)
+    private func loaders(at place: LoaderPlace, _ context: CallContext) -> [any HTTPLoader] {
+        guard let overrides = context.call.options.overrides else { return loaders[place] }
+        return loaders[place] + overrides.loaders[place]
+    }
+
+    // MARK: once a call
+
+    /// Sends a call's request.
+    func send(_ call: Call) async throws -> HTTPResponse {
+        try call.begin(in: running)
+        let context = CallContext(call)
+        let loaders = loaders(at: .call, context)
+        if loaders.isEmpty { return try await attempts(call.request, context, since: retry.begin()) }
+        return try await loaders.load(call.request, in: context) { [self] request, context in
+            try await attempts(request, context, since: retry.begin())
+        }
+    }
+
+    /// Makes attempts until one succeeds or the retry policy decides to stop. The caller's validators judge each attempt, and each starts
+    /// from the request as the caller made it.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - context: The context.
+    ///   - start: The start of the first attempt.
+    /// - Throws: The error of the last attempt. `Call.Postponed`, if another task has to make the rest.
+    @inline(never)
+    private func attempts(_ request: HTTPRequest, _ context: CallContext, since start: Duration) async throws -> HTTPResponse {
+        var context = context
+        while true {
+            let outcome: Result<HTTPResponse, any Error>
+            do {
+                let response = try await attempt(preparation.prepared(request, in: context), context)
+                // A loader may have made a response of the error with which a pause ended the flight.
+                if context.call.isInterrupted { throw Call.Paused() }
+                outcome = .success(response)
+            } catch {
+                outcome = .failure(error)
+            }
+            if case .failure = outcome, try await context.call.waitWhilePaused() { continue }
+            switch retry.evaluated(outcome, of: request, in: context, since: start) {
+            case .success(let response): return response
+            case .failure(let failure):
+                context.attempt += 1
+                switch await retry.decide(after: failure, in: context) {
+                case .end(let last): return try retry.result(of: last, in: context)
+                case .again(let delay): try await wait(delay, context, for: request, since: start)
+                }
+            }
+        }
+    }
+
+    /// Waits before the next attempt.
+    /// - Throws: `CancellationError` after the end of the call; `Call.Postponed` if another task waits and makes the attempt.
+    @inline(never)
+    private func wait(_ delay: Duration, _ context: CallContext, for request: HTTPRequest, since start: Duration) async throws {
+        guard delay > .zero, context.call.options.execution != .caller, loaders(at: .call, context).isEmpty else {
+            return try await Self.wait(delay, context)
+        }
+        throw Call.Postponed { [self] in
+            try await Self.wait(delay, context)
+            return try await attempts(request, context, since: start)
+        }
+    }
+
+    private static func wait(_ delay: Duration, _ context: CallContext) async throws {
+        // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
+        if delay > .zero { try await context.call.sleep(delay) }
+        try Task.checkCancellation()
+    }
+
+    // MARK: each attempt
+
+    // The steps that every request takes are one function for the compiler. Those that most requests do not take are not inlined: the frame
+    // of a waiting request would have room for them.
+
+    /// Makes one attempt at a request with the manager's common settings.
+    @inline(never)
+    private func attempt(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
+        let loaders = loaders(at: .attempt, context)
+        if loaders.isEmpty { return try await authenticated(request, context) }
+        return try await loaders.load(request, in: context) { [self] in try await authenticated($0, $1) }
+    }
+
+    /// Continues with the credential.
+    @inline(__always)
+    private func authenticated(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
+        let authentication = credentials.authentication(for: request, in: context)
+        // A loader may send the request again after the renewal of a credential failed.
+        context.call.beginAuthentication(isPresent: authentication != nil)
+        guard let authentication else { return try await identified(request, context) }
+        return try await authenticated(request, by: authentication, context)
+    }
+
+    @inline(never)
+    private func authenticated(
+        _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext
+    ) async throws -> HTTPResponse {
+        var context = context
+        if case .inherited = context.options.authentication { context.credentialScope = context.options.environment.baseURL }
+        do {
+            return try await credentials.send(request, by: authentication, context, identified)
+        } catch {
+            // Without a network there may be no credential, but the user may have a stored response.
+            guard let error = error as? NessError, error.isAuthenticationFailure, error.isTransient, let cache,
+                let user = authentication.userIdentifier
+            else { throw error }
+            var request = request
+            addCookies(to: &request, &context)
+            guard let stored = await cache.answer(toUser: user, request, over: CacheUpstream(flights: flights, context: context)) else {
+                throw error
+            }
+            return stored
+        }
+    }
+
+    /// Continues with the cookies, and so with all that tells users apart.
+    @Sendable @inline(__always)
+    private func identified(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
+        var (request, context) = (request, context)
+        addCookies(to: &request, &context)
+        let loaders = loaders(at: .authenticated, context)
+        if loaders.isEmpty { return try await cached(request, context) }
+        return try await loaders.load(request, in: context) { [self] in try await cached($0, $1) }
+    }
+
+    @inline(__always)
+    private func addCookies(to request: inout HTTPRequest, _ context: inout CallContext) {
+        guard let jar else { return }
+        let cookies = JarCookies()
+        request = jar.adding(to: request, known: cookies)
+        context.cookies = cookies
+    }
+
+    /// Continues with the cache, and below it with a flight.
+    @inline(__always)
+    private func cached(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
+        guard let cache else { return try await flights.share(request, context) }
+        return try await cache.load(request, over: CacheUpstream(flights: flights, context: context))
+    }
+}
+
+/// The part of a manager's configuration that its pipeline uses.
+struct PipelineConfiguration: Sendable {
+    var loaders: PlacedLoaders
+    var retryBudget: RetryBudget
+    var retryControl: (any RetryControl)?
+    var cookies: CookieJar?
+    var cache: HTTPCache?
+    var headersIgnoredInDuplicates: [String]
+    var circuitBreaker: CircuitBreakerLimit?
+    var throttle: ThrottleLimit?
+    var limitGroup: (@Sendable (HTTPRequest) -> LimitGroup?)?
+    var maximumConnectionsPerHost: Int
+    var maximumConcurrentRequests: Int?
+    var wire: Wire
+}
