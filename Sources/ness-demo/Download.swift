@@ -8,13 +8,12 @@ enum Download {
     static func run(_ url: String, headers: HTTPHeaders, file: String?, segments: Int) async throws {
         let ness = Ness.default
         let here = URL(fileURLWithPath: FileManager.default.currentDirectoryPath, isDirectory: true)
-        let request = ness.httpRequest(.get, withUrl: url).set(headers: headers)
-        let control = BackoffRetryControl(maxRetryCount: 5)
+        let request = ness.httpRequest(.get, withUrl: url).set(headers: headers).set(retry: .backoff(maxRetryCount: 5))
         let download =
             file.map {
-                request.downloadRequest(forSavedLocation: URL(fileURLWithPath: $0, relativeTo: here), segments: segments, with: control)
+                request.downloadRequest(forSavedLocation: URL(fileURLWithPath: $0, relativeTo: here), segments: segments)
             }
-            ?? request.set(retry: control).downloadRequest(intoFolder: here, segments: segments)
+            ?? request.downloadRequest(intoFolder: here, segments: segments)
         let wasInterrupted = Lock(false)
         let interrupts = pauseOnInterrupt(download, ness) { wasInterrupted.withLock { $0 = true } }
         defer { interrupts.cancel() }

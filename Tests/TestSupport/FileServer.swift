@@ -60,8 +60,8 @@ package struct DownloadRig {
         _ path: String = "a", identifiedBy identifier: String? = nil, segments: Int = 1, coding: DownloadCoding = .refused,
         expecting expectation: FileExpectation? = nil, with control: (any RetryControl)? = nil
     ) -> DownloadPromise {
-        ness.httpRequest(withUrl: path).downloadRequest(
-            forSavedLocation: file, identifiedBy: identifier, segments: segments, coding: coding, expecting: expectation, with: control)
+        ness.httpRequest(withUrl: path).set(retry: control).downloadRequest(
+            forSavedLocation: file, identifiedBy: identifier, segments: segments, coding: coding, expecting: expectation)
     }
 
     /// Suspends until a download has a given number of bytes.

@@ -68,7 +68,7 @@ struct Simulation {
             guard let time = isStart ? starts.last?.time : wakes.last, time < .seconds(length) else { break }
             clock.advance(by: time - clock.now.offset)
             if isStart {
-                ness.httpRequest(withUrl: "https://server.test/\(starts.removeLast().client)").dataRequest(with: control)
+                ness.httpRequest(withUrl: "https://server.test/\(starts.removeLast().client)").set(retry: control).dataRequest()
             } else {
                 wakes.removeLast()
             }

@@ -16,8 +16,7 @@ extension RequestBuilder {
         with { $0.authentication = authentication.map(AuthenticationChoice.given) ?? .environment }
     }
 
-    /// Sets the retry policy, in place of the manager's. A policy passed to the sending method, such as `dataRequest(with:)`, takes
-    /// precedence.
+    /// Sets the retry policy, in place of the manager's.
     ///
     /// A policy set on a request applies to any method, even POST, because you chose it for that request: see `RetryControl`.
     ///

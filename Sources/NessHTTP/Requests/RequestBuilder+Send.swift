@@ -5,11 +5,10 @@ extension RequestBuilder {
     /// Sends the request and keeps the whole response in memory.
     ///
     /// A response with any status is a result, unless a validator rejects it.
-    /// - Parameter retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
-    public func dataRequest(with retryControl: (any RetryControl)? = nil) -> DataPromise {
-        DataPromise(makeCall(.data, with: retryControl), by: sender) { DataResult(message: $0) }
+    public func dataRequest() -> DataPromise {
+        DataPromise(makeCall(.data), by: sender) { DataResult(message: $0) }
     }
 
     /// Sends the request and waits for its value: in the calling task, unless `Execution` chooses another.
@@ -21,7 +20,7 @@ extension RequestBuilder {
     }
 
     /// The steps of this request above its flights.
-    private func steps(_ kind: RequestKind, _ retryControl: (any RetryControl)?, _ environment: ServerEnvironment) -> Execution.Steps {
+    private func steps(of kind: RequestKind, in environment: ServerEnvironment) -> Execution.Steps {
         let hasSteps = retryControl != nil || overrides?.loaders.areAboveSharing == true
         let authenticates =
             switch authentication {
@@ -36,11 +35,9 @@ extension RequestBuilder {
     /// - Parameters:
     ///   - kind: The kind of result.
     ///   - isAwaited: True for a caller who awaits the call, and needs no promise.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries.
     ///   - change: Adds the options that only this kind of request has.
     func makeCall(
-        _ kind: RequestKind, isAwaited: Bool = false, with retryControl: (any RetryControl)? = nil,
-        _ change: (inout CallOptions) -> Void = { _ in }
+        _ kind: RequestKind, isAwaited: Bool = false, _ change: (inout CallOptions) -> Void = { _ in }
     ) -> Call {
         // Read once, so that a switch of environments at this moment cannot mix two of them.
         let environment = environment ?? sender.environment
@@ -50,7 +47,7 @@ extension RequestBuilder {
         options.environment = environment
         let managers = sender.defaults.validators
         options.validators = managers.isEmpty ? validators : managers + validators
-        options.retryControl = retryControl ?? self.retryControl
+        options.retryControl = retryControl
         options.authentication = authentication
         options.duplicateIdentifier = duplicateIdentifier
         options.overrides = overrides
@@ -58,7 +55,7 @@ extension RequestBuilder {
         options.listeners = listeners
         options.parseError = errorReader
         options.execution = Execution(
-            isAwaited: isAwaited, sender.steps + steps(kind, options.retryControl, environment))
+            isAwaited: isAwaited, sender.steps + steps(of: kind, in: environment))
         change(&options)
         let request = Result { try build(in: environment) }
         if hasRootedPath, let url = try? request.get().url { options.leavesBaseURL = environment.baseURL?.contains(url) == false }

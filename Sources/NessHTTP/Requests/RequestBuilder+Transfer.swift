@@ -3,14 +3,14 @@ import Foundation
 /// Uploads and downloads. Each call immediately sends a separate request, even if the caller does not keep the promise.
 extension RequestBuilder {
     /// Sends a file, which is read during the upload, and keeps the whole response in memory. The file replaces any other body.
-    /// - Parameters:
-    ///   - file: The URL of the file. If it cannot be read or becomes shorter, the request fails with `NessError.Kind.invalidRequest`.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt sends
-    ///     the whole file.
+    ///
+    /// Each attempt sends the whole file.
+    /// - Parameter file: The URL of the file. If it cannot be read or becomes shorter, the request fails with
+    ///   `NessError.Kind.invalidRequest`.
     /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
-    public func uploadRequest(forFileLocation file: URL, with retryControl: (any RetryControl)? = nil) -> UploadPromise {
-        UploadPromise(set(body: HTTPBody(file: file)).makeCall(.upload, with: retryControl), by: sender) { DataResult(message: $0) }
+    public func uploadRequest(forFileLocation file: URL) -> UploadPromise {
+        UploadPromise(set(body: HTTPBody(file: file)).makeCall(.upload), by: sender) { DataResult(message: $0) }
     }
 
     /// Saves the response in a file. The status must be 2xx, and the validators must accept the response, which they receive without its
@@ -35,17 +35,15 @@ extension RequestBuilder {
     ///   - expectation: The digest or the size that the file must have. Otherwise the download fails with `NessError.Kind.validation`,
     ///     whose `underlying` is a `FileMismatch`; the received bytes are deleted, and an existing file stays.
     ///   - createsFolders: True to create the destination's folder, and those above it, before the request is sent.
-    ///   - retryControl: The retry policy; `nil` for that of `set(retry:)`, else the manager's; `.never` for no retries. Each attempt
-    ///     resumes where the last one ended.
     /// - Returns: A promise of the file. It fails with `NessError`; the kind is `fileSystem` if the file cannot be written.
     @discardableResult
     public func downloadRequest(
         forSavedLocation file: URL, identifiedBy identifier: String? = nil, segments: Int = 1, coding: DownloadCoding = .refused,
-        expecting expectation: FileExpectation? = nil, createsFolders: Bool = false, with retryControl: (any RetryControl)? = nil
+        expecting expectation: FileExpectation? = nil, createsFolders: Bool = false
     ) -> DownloadPromise {
         var target = DownloadTarget(destination: .file(file.standardizedFileURL), segments: segments, coding: coding)
         (target.identifier, target.expectation, target.createsFolders) = (identifier, expectation, createsFolders)
-        return DownloadPromise(makeCall(target, retryControl), by: sender)
+        return DownloadPromise(makeCall(target), by: sender)
     }
 
     /// Saves the response in a folder, under the name that its Content-Disposition suggests (RFC 6266), or else the URL. The name never
@@ -121,7 +119,7 @@ extension RequestBuilder {
         return ConditionalDownloadPromise(makeCall(target), by: sender)
     }
 
-    private func makeCall(_ target: DownloadTarget, _ retryControl: (any RetryControl)? = nil) -> Call {
-        with { $0.validators.insert(StatusCodeValidator.success, at: 0) }.makeCall(.download, with: retryControl) { $0.download = target }
+    private func makeCall(_ target: DownloadTarget) -> Call {
+        with { $0.validators.insert(StatusCodeValidator.success, at: 0) }.makeCall(.download) { $0.download = target }
     }
 }

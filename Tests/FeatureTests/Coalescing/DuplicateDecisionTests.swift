@@ -34,7 +34,7 @@ struct DuplicateDecisionTests {
         /// one.
         func call(_ control: (any RetryControl)? = nil) async -> DataPromise {
             let before = handler.tally.total, isFirst = rig.mock.requests.isEmpty
-            let promise = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "b").dataRequest(with: control)
+            let promise = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "b").set(retry: control).dataRequest()
             if isFirst { await began.wait(for: 1) } else { await handler.tally.wait(for: before + 1) }
             return promise
         }

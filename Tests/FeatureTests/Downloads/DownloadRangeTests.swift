@@ -296,7 +296,7 @@ import Testing
         try await withDownloads(of: Self.server, { $0.number == 1 ? $1.cut(after: 1_000) : $1 }) { rig in
             let builder = rig.ness.httpRequest(.post, withUrl: "a").set(body: Data("{}".utf8))
             let control = CounterRetryControl(maxRetryCount: 2)
-            _ = try await builder.downloadRequest(forSavedLocation: rig.file, segments: 3, with: control).value
+            _ = try await builder.set(retry: control).downloadRequest(forSavedLocation: rig.file, segments: 3).value
             #expect(rig.ranges == [nil, nil])
             #expect(rig.server.requests.map(\.bodyText) == ["{}", "{}"])
             #expect(rig.saved == Self.content)

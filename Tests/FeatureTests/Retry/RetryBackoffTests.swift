@@ -72,7 +72,7 @@ struct RetryBackoffTests {
             let rig = Rig { if !isOwn { $0.retryControl = control } }
             rig.mock.on(.post, "/x", replies: [.status(429, headers: ["Retry-After": "3"]), .status(201)])
             let request = rig.ness.post("x").set(stringBody: "order")
-            let result = try await request.dataRequest(with: isOwn ? control : nil).value
+            let result = try await request.set(retry: isOwn ? control : nil).dataRequest().value
             #expect(result.message.statusCode == (count == 2 ? 201 : 429))
             #expect(rig.mock.requests.count == count)
             #expect(rig.clock.sleeps.contains(.seconds(3)) == (count == 2))

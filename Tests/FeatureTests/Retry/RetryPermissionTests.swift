@@ -22,7 +22,7 @@ import Testing
             rig.mock.on(nil, "/x", replies: [reply, .status(200)])
             var request = rig.ness.httpRequest(method, withUrl: "x")
             if isMarked { request = request.set(isIdempotent: true) }
-            _ = try? await request.dataRequest(with: isOwn ? control : nil).value
+            _ = try? await request.set(retry: isOwn ? control : nil).dataRequest().value
             let isAllowed = isOwn || isMarked || method.isIdempotent || !isSeen
             #expect(rig.mock.requests.count == (isAllowed ? 2 : 1), "own: \(isOwn), marked: \(isMarked)")
             #expect(control.asked.entries.count == (isAllowed ? 1 : 0))
@@ -34,7 +34,7 @@ import Testing
         let rig = Rig { $0.retryControl = CounterRetryControl(maxRetryCount: 2) }
         rig.mock.on(.get, "/x") { _ in .failure(.connectionLost) }
         #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(with: .never).nessError()?.context.attempts == 1)
-        #expect(await rig.ness.httpRequest(withUrl: "x").dataRequest(with: nil).nessError()?.context.attempts == 3)
+        #expect(await rig.ness.httpRequest(withUrl: "x").set(retry: nil).dataRequest().nessError()?.context.attempts == 3)
     }
 
     @Test("the error names a Retry-After that ended the attempts")
@@ -66,7 +66,7 @@ import Testing
         let rig = Rig { if !isOwn { $0.retryControl = control } }
         rig.mock.on(.post, "/orders", replies: [.status(429, headers: ["Retry-After": "0"]), .status(529), .status(201)])
         let request = rig.ness.post("orders").set(stringBody: "order").validate()
-        #expect(try await request.dataRequest(with: isOwn ? control : nil).value.message.statusCode == 201)
+        #expect(try await request.set(retry: isOwn ? control : nil).dataRequest().value.message.statusCode == 201)
         #expect(rig.mock.received.map(\.bodyText) == ["order", "order", "order"])
     }
 
