@@ -4,11 +4,16 @@ extension Pipeline {
     @inline(never)
     func download(by job: DownloadJob, to target: DownloadTarget, _ flight: Flight) async throws -> HTTPResponse {
         let (request, context) = (flight.request, flight.context)
+        // Code of the application may ignore a cancellation, and the job has to leave its file to the next run.
+        let isAbandonable = runsApplicationCode(request, context) || request.redirects.asksApplication
         let download = DownloadRequest(
             request: request, target: target, source: PartialRecord.source(of: request, identifiedBy: target.identifier),
             keepsContentCoding: (context.transport ?? wire.transport).keepsContentCoding, elapsed: clock.elapsed,
-            send: { [self] in try await redirects($0, flight, $1) }, reportSaved: { flight.report(.received($0, of: $0)) },
-            makeError: { context.error($0, $1, response: $2, underlying: $3) })
+            send: { [self] request, sink in
+                guard isAbandonable else { return try await redirects(request, flight, sink) }
+                return try await AbandonableWork.run(stoppedBy: { _ in }) { [self] in try await redirects(request, flight, sink) }
+            },
+            reportSaved: { flight.report(.received($0, of: $0)) }, makeError: { context.error($0, $1, response: $2, underlying: $3) })
         // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.options.epoch) { try await job.run(download) }
     }

@@ -75,7 +75,7 @@ struct RedirectHistory: Sendable {
         case .follow(let most): limit = most
         case .decide(let most, let decide):
             limit = most
-            switch try await decision(Redirection(response: withHistory(response), request: following, count: count), by: decide) {
+            switch await decide(Redirection(response: withHistory(response), request: following, count: count)) {
             case .stop: return nil
             case .follow: break
             case .send(let request): decided = request
@@ -90,14 +90,6 @@ struct RedirectHistory: Sendable {
             throw failure(response, "the redirect leads from https to http")
         }
         return (following, false)
-    }
-
-    private func decision(
-        _ redirection: Redirection, by decide: @escaping @Sendable (Redirection) async -> RedirectDecision
-    ) async throws -> RedirectDecision {
-        guard context.options.download != nil else { return await decide(redirection) }
-        // The closure may ignore a cancellation, and the download has to leave its file to the next one.
-        return try await AbandonableWork.run(stoppedBy: { _ in }) { await decide(redirection) }
     }
 
     private func failure(_ response: HTTPResponse, _ reason: String) -> NessError {
