@@ -31,4 +31,17 @@ extension CallContext {
         context.job = job ?? DownloadJob()
         return context
     }
+
+    /// Judges the head of a download that another caller's validators have rejected, before a byte got to the file. Validators are the
+    /// caller's own.
+    /// - Returns: True if this caller accepts the head, and so starts a flight itself; false for any other error.
+    /// - Throws: The error of this caller's validators.
+    func accepts(headRejectedBy error: any Error, of flight: Flight, for request: HTTPRequest) throws -> Bool {
+        guard flight.context.job != nil, flight.context.call !== call, request.isIdempotent, case NessError.validation(let failure) = error,
+            // A file that is not the expected one is so for every caller: equal downloads expect the same.
+            !(failure.underlying is FileMismatch), let head = failure.response
+        else { return false }
+        for validator in validators { try head.judge(by: validator) }
+        return true
+    }
 }

@@ -130,12 +130,7 @@ extension Pipeline {
         case .success(let response): return context.shown(response, insteadOf: (flight.request, request))
         case .failure(let error):
             let explained = context.explain(error, of: flight.context.request)
-            // Validators are the caller's own. Those of the caller who started a flight may reject a head before its body gets to a file. A
-            // file that is not the expected one is so for every caller.
-            guard case NessError.validation(let failure) = explained, context.options.isContinuable, let response = failure.response,
-                flight.context.call !== context.call, request.isIdempotent, !(failure.underlying is FileMismatch)
-            else { throw explained }
-            for validator in context.validators { try response.judge(by: validator) }
+            guard try context.accepts(headRejectedBy: explained, of: flight, for: request) else { throw explained }
             return nil
         }
     }
