@@ -36,9 +36,11 @@ extension PartialFile {
     }
 
     /// Opens the file, unless it is open, for a request that has left the queues.
-    /// - Throws: `FileError` if the file cannot be opened, or is not as it was.
+    /// - Throws: `FileError` if the file cannot be opened, or is not as it was; `CancellationError` after the end.
     func open() async throws {
-        if state.withLock({ $0.file != nil }) { return }
+        let (isOpen, isClosed) = state.withLock { ($0.file != nil, $0.isClosed) }
+        if isClosed { throw CancellationError() }
+        if isOpen { return }
         try await afterWrites { [self] in Result { _ = try openNow() } }.get()
     }
 

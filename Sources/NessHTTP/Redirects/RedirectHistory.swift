@@ -7,8 +7,6 @@ struct RedirectHistory: Sendable {
     /// The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
     private let credentialScope: URL?
     private let environment: ServerEnvironment
-    /// True if nobody may wait for a closure that ignores a cancellation: a download has to leave its file to the next one.
-    private let abandonsDecisions: Bool
     private var count = 0
     /// The most bytes that are received of the body of a redirect that is followed, and that `HTTPResponse.history` keeps.
     static let bodyLimit = 64 << 10
@@ -21,11 +19,10 @@ struct RedirectHistory: Sendable {
     private var last: HTTPResponse?
     private var next: HTTPRequest?
 
-    init(of caller: HTTPRequest, keepingCredentialInside scope: URL?, in environment: ServerEnvironment, abandonsDecisions: Bool) {
+    init(of caller: HTTPRequest, keepingCredentialInside scope: URL?, in environment: ServerEnvironment) {
         self.caller = caller
         credentialScope = scope
         self.environment = environment
-        self.abandonsDecisions = abandonsDecisions
     }
 
     /// Returns the request that follows the last redirect.
@@ -87,7 +84,7 @@ struct RedirectHistory: Sendable {
         case .follow(let most): limit = most
         case .decide(let most, let decide):
             limit = most
-            switch try await decision(Redirection(response: withHistory(response), request: following, count: count), by: decide) {
+            switch await decide(Redirection(response: withHistory(response), request: following, count: count)) {
             case .stop: return nil
             case .follow: break
             case .send(let request): decided = request
@@ -102,13 +99,6 @@ struct RedirectHistory: Sendable {
             throw failure(.redirect, response, "the redirect leads from https to http")
         }
         return (following, false)
-    }
-
-    private func decision(
-        _ redirection: Redirection, by decide: @escaping @Sendable (Redirection) async -> RedirectDecision
-    ) async throws -> RedirectDecision {
-        guard abandonsDecisions else { return await decide(redirection) }
-        return try await AbandonableWork.run(stoppedBy: { _ in }) { await decide(redirection) }
     }
 
     private func failure(_ kind: NessError.Kind, _ response: HTTPResponse, _ reason: String) -> NessError {

@@ -45,7 +45,7 @@ struct DuplicateTests {
     }
 
     @Test("progress reaches every caller of a shared exchange, even a late one") func progressReachesEveryCaller() async throws {
-        let gate = TestGate(), handler = CountingHandler(), body = Data(count: 4_000), wire = ReceiveGates()
+        let gate = TestGate(), handler = CountingHandler(), body = Data(count: 4_000)
         try await withServer { _ in
             .script([
                 .send("HTTP/1.1 200 OK\r\n\(opaque)Content-Length: 4000\r\n\r\n"), .sendData(body.prefix(1_000)), .wait(gate),
@@ -53,13 +53,13 @@ struct DuplicateTests {
             ])
         } configure: {
             $0.duplicatedHandler = handler
-            wire.install(in: &$0)
         } _: { _, ness in
             let early = (0..<5).map { _ in ness.httpRequest(withUrl: "x").dataRequest() }
-            await wire.changed.wait { early.allSatisfy { $0.progress.completedBytes == 1_000 } }
+            // No event follows the bytes that a caller is notified of when it joins.
+            await untilTrue { early.allSatisfy { $0.progress.completedBytes == 1_000 } }
             // A late caller is notified of the progress so far.
             let late = ness.httpRequest(withUrl: "x").dataRequest()
-            await wire.changed.wait { late.progress.completedBytes == 1_000 }
+            await untilTrue { late.progress.completedBytes == 1_000 }
             #expect((early + [late]).allSatisfy { $0.progress.totalBytes == 4_000 && $0.status.text == "running 0.25" })
             gate.open()
             for promise in early + [late] {

@@ -70,12 +70,15 @@ import Testing
     }
 
     @Test("a job keeps its file between two runs, until the last of its callers has ended") func kept() async throws {
-        let path = Self.path(), job = Self.job(), other = Self.job()
+        let path = Self.path(), job = Self.job(), equal = Self.job(), other = Self.job()
         job.attach()
         try await job.claim(path, for: Self.identity("s")) {}
         job.detach()
         await #expect(throws: FileError.self) { try await other.claim(path, for: Self.identity("t")) {} }
-        #expect(try await Self.job().claim(path, for: Self.identity("s")) { 1 } == 1)
+        // An equal download need not wait for a resume, and takes nothing from the paused one.
+        #expect(try await equal.claim(path, for: Self.identity("s")) { 1 } == 1)
+        equal.detach()
+        await #expect(throws: FileError.self) { try await other.claim(path, for: Self.identity("t")) {} }
         // A job that has moved to another file keeps that one alone.
         let elsewhere = Self.path()
         try await job.claim(elsewhere, for: Self.identity("s")) {}

@@ -199,16 +199,8 @@ final class ExchangeStep: Sendable {
 
     @inline(never)
     private func sendThroughApplication(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
-        guard exchange.flight.context.options.download != nil else {
-            try exchange.beginApplicationCode()
-            return try await sendAsWork(request, exchange)
-        }
-        // After the timeout of a range the download still has to close its file.
-        return try await AbandonableWork.run(stoppedBy: exchange.onStop) { [self] in
-            guard exchange.occupySlot() else { throw CancellationError() }
-            defer { exchange.releaseSlot() }
-            return try await sendAsWork(request, exchange)
-        }
+        try exchange.beginApplicationCode()
+        return try await sendAsWork(request, exchange)
     }
 
     @inline(never)

@@ -170,13 +170,7 @@ final class FlightStep: Sendable {
         case .success(let response): return context.shown(response, insteadOf: (flight.request, request))
         case .failure(let error):
             let explained = context.explain(error, of: flight.context.request)
-            // Validators are the caller's own. Those of the caller who started a flight may reject a head before its body gets to a file. A
-            // file that is not the expected one is so for every caller.
-            guard let failure = explained as? NessError, failure.kind == .validation, context.options.isContinuable,
-                let response = failure.response, flight.context.call !== context.call, request.isIdempotent,
-                !(failure.underlying is FileMismatch)
-            else { throw explained }
-            for validator in context.validators { try response.judge(by: validator) }
+            guard try context.accepts(headRejectedBy: explained, of: flight, for: request) else { throw explained }
             return nil
         }
     }
@@ -210,11 +204,16 @@ final class FlightStep: Sendable {
     @inline(never)
     func download(by job: DownloadJob, to target: DownloadTarget, _ flight: Flight) async throws -> HTTPResponse {
         let (request, context) = (flight.request, flight.context)
+        // Code of the application may ignore a cancellation, and the job has to leave its file to the next run.
+        let isAbandonable = exchanges.runsApplicationCode(request, context) || request.redirects.asksApplication
         let download = DownloadRequest(
             request: request, target: target, source: PartialRecord.source(of: request, identifiedBy: target.identifier),
             keepsContentCoding: (context.transport ?? exchanges.wire.transport).keepsContentCoding, elapsed: clock.elapsed,
-            send: { [self] in try await redirects($0, flight, $1) }, reportSaved: { flight.report(.received($0, of: $0)) },
-            makeError: { context.error($0, $1, response: $2, underlying: $3) })
+            send: { [self] request, sink in
+                guard isAbandonable else { return try await redirects(request, flight, sink) }
+                return try await AbandonableWork.run(stoppedBy: { _ in }) { [self] in try await redirects(request, flight, sink) }
+            },
+            reportSaved: { flight.report(.received($0, of: $0)) }, makeError: { context.error($0, $1, response: $2, underlying: $3) })
         // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.options.epoch) { try await job.run(download) }
     }
@@ -229,8 +228,7 @@ final class FlightStep: Sendable {
         var request = request
         let context = flight.context
         var redirects = RedirectHistory(
-            of: context.call.request, keepingCredentialInside: context.credentialScope, in: context.options.environment,
-            abandonsDecisions: context.options.isContinuable)
+            of: context.call.request, keepingCredentialInside: context.credentialScope, in: context.options.environment)
         while true {
             sink?.willTakeBody(after: redirects.history)
             let response: HTTPResponse
@@ -284,18 +282,4 @@ final class RedirectedFlight: Sendable {
     let byteCount: Int
 
     init(_ flight: Flight, byteCount: Int) { (self.flight, self.byteCount) = (flight, byteCount) }
-}
-
-extension CallContext {
-    /// Returns the context of a flight that the call starts, with the job that the members attach to: the job of the call's last flight, or
-    /// a new one.
-    func startingFlight() -> CallContext {
-        guard options.isContinuable else { return self }
-        let (job, isInterrupted) = call.state.withLock { ($0.active?.job, $0.active?.isInterrupted == true) }
-        // Only a pause has kept the job's response from the call.
-        if !isInterrupted { job?.forgetResponse() }
-        var context = self
-        context.job = job ?? DownloadJob()
-        return context
-    }
 }

@@ -204,9 +204,8 @@ import Testing
         rule("a pause waits exactly while the call is paused", model.waiting.isEmpty != model.state.isPaused)
         rule("a call that has ended or is paused is no member", !(model.state.hasEnded || model.state.isPaused) || !model.isMember)
         rule("no flight is entered during a pause", !model.enteredWhilePaused)
-        rule(
-            "a caller that has entered a flight stays attached to one job until its end",
-            model.attachments == (model.state.active?.job == nil ? 0 : 1))
+        let jobs = model.state.active?.job == nil ? 0 : 1
+        rule("a caller that has entered a flight stays attached to one job until its end", model.attachments == jobs)
         rule("no deadline ends a call during a pause", !model.endedWhilePaused)
         rule("one timer at most runs", model.timers.count <= 1)
         rule("after the end, and during a pause, no timer runs", !(model.state.hasEnded || model.state.isPaused) || model.timers.isEmpty)
