@@ -23,7 +23,7 @@ final class RequestIdentity: Hashable, Sendable {
         let text: ExactText
         let headers: [Line]
         let body: [Data]
-        let destination: ExactText?
+        let download: DownloadTarget?
         let distinction: RequestDistinction
         /// `nil` to follow no redirect.
         let redirectLimit: Int?
@@ -45,14 +45,14 @@ final class RequestIdentity: Hashable, Sendable {
     /// - Parameters:
     ///   - request: The request as it would be sent.
     ///   - kind: The kind of its result.
-    ///   - destination: The destination of a download; `nil` for any other kind.
+    ///   - download: The destination of a download; `nil` for any other kind.
     ///   - identifier: The identifier that makes requests equal; `nil` to compare method, URL, header fields and body.
     ///   - ignoredHeaders: The names, in lower case, of fields that are not compared, such as a trace identifier.
     ///   - environment: The environment of the call.
     ///   - credentialScope: The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
     ///   - jarCookies: Knows which part of the `Cookie` field the request has set itself; `nil` if all of it.
     init?(
-        _ request: HTTPRequest, of kind: RequestKind, to destination: String?, identifiedBy identifier: String?,
+        _ request: HTTPRequest, of kind: RequestKind, to download: DownloadTarget?, identifiedBy identifier: String?,
         ignoring ignoredHeaders: Set<String>, in environment: ServerEnvironment, keepingCredentialInside credentialScope: URL?,
         besides jarCookies: JarCookies?
     ) {
@@ -79,7 +79,7 @@ final class RequestIdentity: Hashable, Sendable {
         }
         parts = Parts(
             kind: kind, method: method, text: text, headers: headers, body: body,
-            destination: destination.map { ExactText($0) }, distinction: distinction, redirectLimit: redirectLimit,
+            download: download, distinction: distinction, redirectLimit: redirectLimit,
             ownCookies: request.headers[HeaderName.cookie].flatMap { jarCookies?.callersField(in: $0) }.map { ExactText($0) },
             credentialScope: credentialScope, baseURL: environment.baseURL,
             defaultHeaders: Self.lines(environment.defaultHeaders.filter { request.secrets.containsHeader($0.name) }, request.secrets))

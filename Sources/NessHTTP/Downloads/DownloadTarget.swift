@@ -1,8 +1,8 @@
 import Foundation
 import NessLock
 
-/// The destination of a download's file, and the way in which it is fetched.
-package struct DownloadTarget: Sendable, CustomStringConvertible {
+/// The destination of a download's file, and the way in which it is fetched. Only downloads with equal targets are duplicates.
+package struct DownloadTarget: Sendable, Hashable {
     package enum Destination: Sendable, Hashable {
         /// The file gets this URL. An existing file is replaced at the end.
         case file(URL)
@@ -27,9 +27,12 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
     var choose: Choice?
 
     /// A caller's choice of the final URL. A class, because closures cannot be compared.
-    final class Choice: Sendable {
+    final class Choice: Sendable, Hashable {
         let url: @Sendable (HTTPResponse) throws -> URL
         init(_ url: @escaping @Sendable (HTTPResponse) throws -> URL) { self.url = url }
+
+        static func == (left: Choice, right: Choice) -> Bool { left === right }
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
     }
 
     package init(destination: Destination, segments: Int, coding: DownloadCoding = .refused, isConditional: Bool = false) {
@@ -37,13 +40,6 @@ package struct DownloadTarget: Sendable, CustomStringConvertible {
         self.coding = coding
         self.isConditional = isConditional
         self.segments = min(max(1, segments), 64)
-    }
-
-    /// The text that distinguishes requests for different targets.
-    package var description: String {
-        let chosen = choose.map { "\(ObjectIdentifier($0))" } ?? ""
-        let expected = expectation.map { "\($0)" } ?? "-"
-        return "\(destination) \(identifier ?? "-") \(segments) \(coding) \(isConditional) \(expected) \(createsFolders) \(chosen)"
     }
 
     /// The number of parts into which the file is split. One if the file may be compressed, because a part of it cannot be decompressed.

@@ -69,7 +69,7 @@ struct CallContext: Sendable {
     func identity(of request: HTTPRequest, ignoring ignoredHeaders: Set<String>) -> RequestIdentity? {
         guard mayShare else { return nil }
         return RequestIdentity(
-            request, of: options.kind, to: options.download.map { "\($0)" }, identifiedBy: options.duplicateIdentifier,
+            request, of: options.kind, to: options.download, identifiedBy: options.duplicateIdentifier,
             ignoring: ignoredHeaders, in: options.environment, keepingCredentialInside: credentialScope, besides: cookies)
     }
 
