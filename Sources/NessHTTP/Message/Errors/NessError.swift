@@ -36,74 +36,68 @@ public struct NessError: Error, Sendable {
         public let rawValue: String
         /// The name in the description of an error.
         fileprivate let title: String
-        /// The use of another attempt.
-        fileprivate let prospect: Prospect
+        /// True if the same request may succeed later, because the network or the server failed.
+        fileprivate let isTransient: Bool
+        /// True if another attempt would end in the same way, or if the caller has ruled it out.
+        fileprivate let isFinal: Bool
         /// True if the server may have seen the request.
         fileprivate let reachesServer: Bool
 
-        /// The use of another attempt after an error of a kind.
-        fileprivate enum Prospect {
-            /// It may succeed, because the network or the server failed.
-            case transient
-            /// A retry policy has to know, for example from the status.
-            case unknown
-            /// It would end in the same way, or the caller has ruled it out.
-            case none
-        }
-
-        private init(_ rawValue: String, _ title: String, _ prospect: Prospect, reachesServer: Bool = true) {
+        // A retry policy decides after an error that is neither transient nor final.
+        private init(_ rawValue: String, _ title: String, isTransient: Bool = false, isFinal: Bool = false, reachesServer: Bool = true) {
             self.rawValue = rawValue
             self.title = title
-            self.prospect = prospect
+            self.isTransient = isTransient
+            self.isFinal = isFinal
             self.reachesServer = reachesServer
         }
 
         /// Finds the kind with a name. Another name makes a custom kind, for the errors of a loader. Such an error is not transient, and the
         /// server may have seen the request.
         /// - Parameter rawValue: The name.
-        public init(rawValue: String) { self = Self.allCases.first { $0.rawValue == rawValue } ?? Kind(rawValue, rawValue, .unknown) }
+        public init(rawValue: String) { self = Self.allCases.first { $0.rawValue == rawValue } ?? Kind(rawValue, rawValue) }
 
         /// The request is invalid. Ness did not send it, or sent only a part because its body failed.
-        public static let invalidRequest = Kind("invalidRequest", "invalid request", .none, reachesServer: false)
+        public static let invalidRequest = Kind("invalidRequest", "invalid request", isFinal: true, reachesServer: false)
         /// There is no network.
-        public static let offline = Kind("offline", "offline", .transient, reachesServer: false)
+        public static let offline = Kind("offline", "offline", isTransient: true, reachesServer: false)
         /// The host was not found, did not accept a connection, or no connection was ready within `connectTimeout`. The request never
         /// reached the server.
-        public static let cannotConnect = Kind("cannotConnect", "cannot connect", .transient, reachesServer: false)
+        public static let cannotConnect = Kind("cannotConnect", "cannot connect", isTransient: true, reachesServer: false)
         /// The rule of the transport, `CurlTransport.Options.allowsAddress`, rejected all addresses of the host or of the proxy. The
         /// request never reached the server.
-        public static let addressRejected = Kind("addressRejected", "address rejected", .none, reachesServer: false)
+        public static let addressRejected = Kind("addressRejected", "address rejected", isFinal: true, reachesServer: false)
         /// No byte moved in either direction for the duration of the timeout, or the deadline passed.
-        public static let timedOut = Kind("timedOut", "timed out", .transient)
+        public static let timedOut = Kind("timedOut", "timed out", isTransient: true)
         /// The caller dropped the request, or every caller that waited for a shared request dropped it.
-        public static let dropped = Kind("dropped", "dropped", .none)
+        public static let dropped = Kind("dropped", "dropped", isFinal: true)
         /// No secure connection could be established.
-        public static let tls = Kind("tls", "TLS failed", .none, reachesServer: false)
+        public static let tls = Kind("tls", "TLS failed", isFinal: true, reachesServer: false)
         /// The connection broke before the response was complete. The server may have acted on the request.
-        public static let connectionLost = Kind("connectionLost", "connection lost", .transient)
+        public static let connectionLost = Kind("connectionLost", "connection lost", isTransient: true)
         /// The response ended before its announced length.
-        public static let truncated = Kind("truncated", "truncated response", .transient)
+        public static let truncated = Kind("truncated", "truncated response", isTransient: true)
         /// The server did not send a valid HTTP response.
-        public static let malformedResponse = Kind("malformedResponse", "malformed response", .transient)
+        public static let malformedResponse = Kind("malformedResponse", "malformed response", isTransient: true)
         /// A validator rejected the response. The context holds the response.
-        public static let validation = Kind("validation", "validation failed", .unknown)
+        public static let validation = Kind("validation", "validation failed")
         /// The response could not be decoded. The context holds the response.
-        public static let decoding = Kind("decoding", "decoding failed", .none)
+        public static let decoding = Kind("decoding", "decoding failed", isFinal: true)
         /// A redirect must not or cannot be followed. The context holds its response.
-        public static let redirect = Kind("redirect", "redirect not followed", .unknown)
+        public static let redirect = Kind("redirect", "redirect not followed")
         /// A duplicate handler excluded this request. The reason names its decision.
-        public static let duplicate = Kind("duplicate", "duplicate", .none)
+        public static let duplicate = Kind("duplicate", "duplicate", isFinal: true)
         /// The circuit breaker is open, because the host failed repeatedly. The request was not sent.
-        public static let circuitOpen = Kind("circuitOpen", "circuit open", .transient, reachesServer: false)
+        public static let circuitOpen = Kind("circuitOpen", "circuit open", isTransient: true, reachesServer: false)
         /// The body is longer than `maximumResponseBytes`. Or a line or an event of a stream, or the body of an error response to a stream
         /// or a download, is longer than 16 MiB.
-        public static let responseTooLarge = Kind("responseTooLarge", "response too large", .unknown)
+        public static let responseTooLarge = Kind("responseTooLarge", "response too large")
         /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the
         /// destination.
-        public static let fileSystem = Kind("fileSystem", "file system error", .none)
+        public static let fileSystem = Kind("fileSystem", "file system error", isFinal: true)
         /// The request has the field `Cache-Control: only-if-cached`, and no stored response satisfies it (RFC 9111, 5.2.1.7). The request
         /// was not sent.
-        public static let notCached = Kind("notCached", "not cached", .none, reachesServer: false)
+        public static let notCached = Kind("notCached", "not cached", isFinal: true, reachesServer: false)
 
         /// The kinds of this version.
         public static let allCases: [Kind] = [
@@ -138,7 +132,7 @@ public struct NessError: Error, Sendable {
         package var target: String?
         /// The reason of a failure of the kind `.tls`, if it is known.
         package var tlsFailure: TLSFailure?
-        /// The answer of the code that made the error to whether the request may be sent again; `nil` if that depends on the kind alone.
+        /// The verdict of the code that made the error on sending the request again; `nil` if it depends on the kind alone.
         package var repetition: Repetition?
         /// True if the request's `Authentication` threw the error.
         package var isAuthenticationFailure = false
@@ -180,7 +174,7 @@ public struct NessError: Error, Sendable {
 
     /// True if the same request may succeed later, because the network or the server failed; false if another attempt cannot help. A
     /// rejected response is not transient: a retry policy decides by its status.
-    public var isTransient: Bool { kind.prospect == .transient && !repetition.isRuledOut }
+    public var isTransient: Bool { kind.isTransient && !repetition.isRuledOut }
 
     /// True if the request's `Authentication` threw the error, for example because the refresh of the credential failed. Either the request
     /// was not sent, or the server had rejected its credential. Errors of other types than `NessError` pass unchanged.
@@ -246,7 +240,7 @@ extension NessError: RedactedValue, LocalizedError, CustomNSError {
 
 extension NessError: RepetitionSource {
     package var repetition: Repetition {
-        if kind.prospect == .none { return .never(kind.title) }
+        if kind.isFinal { return .never(kind.title) }
         if let known = context.repetition, known.isRuledOut { return known }
         return mayHaveReachedServer ? .ifSafe : .always
     }

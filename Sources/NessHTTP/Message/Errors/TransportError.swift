@@ -30,8 +30,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var underlying: (any Error)?
     /// The reason of a failure of the kind `.tls`, if it is known.
     public var tlsFailure: TLSFailure?
-    /// The transport's answer to whether the request may be sent again: `.always` if no byte of it was sent, `.ifSafe` if some were; `nil` if
-    /// that depends on the kind alone.
+    /// The transport's verdict on sending the request again: `.always` if it sent no byte, `.ifSafe` if it sent some. `nil` if the verdict
+    /// depends on the kind alone.
     package var repetition: Repetition?
 
     /// Makes an error.

@@ -347,9 +347,9 @@ struct CallState: Sendable {
 /// The part of an `Authentication` in an attempt.
 enum AuthenticationPart: Sendable {
     case none
-    /// It adds the credential, and handles a 401.
+    /// The authentication adds a credential, and handles a 401.
     case handles401
-    /// It has no credential, because a refresh failed. Another attempt would refresh again.
+    /// The authentication has no credential, because a refresh failed. Another attempt would refresh again.
     case hasFailed
 }
 

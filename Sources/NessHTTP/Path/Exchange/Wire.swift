@@ -185,7 +185,7 @@ final class Wire: Sendable {
     }
 
     /// Returns the error of a request, and notes that a server may have acted on it.
-    // Not inlined, because a `NessError` takes 110 bytes, and the frame of `send` would have room for several.
+    // Not inlined, because a `NessError` takes more than 100 bytes, and the frame of `send` would have room for several.
     @inline(never)
     private func failure(
         _ error: any Error, of request: HTTPRequest, _ exchange: Exchange, _ collector: ResponseCollector, in context: CallContext
