@@ -135,9 +135,8 @@ import Testing
         try await withDownloads { _, request in
             Self.redirecting(request)
         } _: { rig in
-            _ = try await rig.ness.get("a").set(redirects: Self.decided).downloadRequest(
-                forSavedLocation: rig.file, coding: .asStored, with: CounterRetryControl(maxRetryCount: 1)
-            ).value
+            _ = try await rig.ness.get("a").set(redirects: Self.decided).set(retry: CounterRetryControl(maxRetryCount: 1))
+                .downloadRequest(forSavedLocation: rig.file, coding: .asStored).value
             #expect(rig.saved == Self.packed && rig.ranges == [nil, nil, "bytes=300-510", "bytes=300-510"])
             #expect(rig.server.requests.allSatisfy { $0.headers["accept-encoding"] == "identity" })
         }
@@ -182,9 +181,8 @@ import Testing
         try await withFolder { folder in
             let ness = Ness { $0.transport = transport }, file = folder.appendingPathComponent("a.gz")
             let headers = accepted.map { ["Accept-Encoding": $0] as HTTPHeaders } ?? [:]
-            let result = try await ness.httpRequest(withUrl: "https://mock.test/a").set(headers: headers).downloadRequest(
-                forSavedLocation: file, coding: .asStored, with: CounterRetryControl(maxRetryCount: 1)
-            ).value
+            let result = try await ness.httpRequest(withUrl: "https://mock.test/a").set(headers: headers)
+                .set(retry: CounterRetryControl(maxRetryCount: 1)).downloadRequest(forSavedLocation: file, coding: .asStored).value
             #expect(try Data(contentsOf: file) == Self.packed)
             #expect(result.message.headers["Content-Encoding"] == "gzip")
             #expect(transport.requests.entries.map { $0.headers["Range"] } == [nil, "bytes=300-510"])

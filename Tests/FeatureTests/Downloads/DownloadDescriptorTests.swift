@@ -54,8 +54,8 @@ import Testing
             let folder = folder.resolvingSymlinksInPath(), file = folder.appending(path: "a.bin")
             let transport = HoldingTransport(end, isDeaf: isDeaf)
             var ness: Ness? = Ness { $0.transport = transport }
-            var promise: DownloadPromise? = ness?.get("https://mock.test/a").downloadRequest(
-                forSavedLocation: file, with: end == .retry ? CounterRetryControl(maxRetryCount: 1) : nil)
+            var promise: DownloadPromise? = ness?.get("https://mock.test/a")
+                .set(retry: end == .retry ? CounterRetryControl(maxRetryCount: 1) : nil).downloadRequest(forSavedLocation: file)
             await transport.half.wait()
             switch end {
             case .success, .retry: _ = try await promise?.value

@@ -140,7 +140,7 @@ import Testing
             case .staleTimeout: .status(408, headers: ["Connection": "close"])
             }
         }
-        let promise = rig.ness.get("x").dataRequest(with: further == .retry ? CounterRetryControl(maxRetryCount: 1) : nil)
+        let promise = rig.ness.get("x").set(retry: further == .retry ? CounterRetryControl(maxRetryCount: 1) : nil).dataRequest()
         try await rig.ness.waitForRequests(1, at: .hostQueue)
         #expect(paths(rig) == ["x"])
         rig.ness.maximumConnectionsPerHost = 1

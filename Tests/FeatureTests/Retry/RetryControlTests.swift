@@ -35,7 +35,7 @@ import Testing
     func controls(manager: Int?, own: Int?, count: Int) async throws {
         let rig = Rig { $0.retryControl = manager.map { limit in ClosureRetryControl.decide { $0.number <= limit ? .retry : .noRetry } } }
         rig.mock.on(.get, "/x", replies: [.status(503)])
-        _ = try await rig.ness.get("x").dataRequest(with: own.map { CounterRetryControl(maxRetryCount: $0) }).value
+        _ = try await rig.ness.get("x").set(retry: own.map { CounterRetryControl(maxRetryCount: $0) }).dataRequest().value
         #expect(rig.mock.requests.count == count)
     }
 
