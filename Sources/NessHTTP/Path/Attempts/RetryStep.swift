@@ -50,6 +50,8 @@ final class RetryStep: Sendable {
     }
 
     /// Returns the response of the last attempt, or throws its error.
+    // Not inlined, like the functions below that make an error: the frame of the attempts would have room for it.
+    @inline(never)
     func result(of last: Unaccepted, in context: CallContext) throws -> HTTPResponse {
         try last.keepingCause(of: context.call).result(asking: context.options.retryControl ?? control)
     }
@@ -135,12 +137,14 @@ final class Unaccepted: Error {
     }
 
     /// Returns this outcome. The error of an open circuit breaker keeps the response and the error of the attempt before.
+    @inline(never)
     func keepingCause(of call: Call) -> Unaccepted {
         guard isOpenCircuit, case .failure(let error as NessError) = outcome else { return self }
         return Unaccepted(.failure(call.keepingCause(in: error)), attempt)
     }
 
     /// Returns this outcome with a further reason in the text of its error.
+    @inline(never)
     func adding(_ reason: String) -> Unaccepted {
         guard case .failure(var error as NessError) = outcome else { return self }
         error.context.reason += "; \(reason)"

@@ -6,7 +6,7 @@ extension Call {
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
     /// True if a pause has ended the call's part in its last flight, and the attempt has not waited for the resume yet.
-    var isInterrupted: Bool { options.isContinuable && state.withLock { $0.hasNewPause && $0.active?.isInterrupted == true } }
+    var isInterrupted: Bool { isContinuable && state.withLock { $0.hasNewPause && $0.active?.isInterrupted == true } }
 
     /// Pauses the call: it leaves its flight, and its attempt waits. The time of the pause does not count for the deadline.
     func pause() {
@@ -36,7 +36,7 @@ extension Call {
 
     /// Waits before the next attempt. A pause ends the wait: the attempt then follows the resume.
     func sleep(_ delay: Duration) async throws {
-        guard options.isContinuable else { return try await clock.sleep(delay) }
+        guard isContinuable else { return try await clock.sleep(delay) }
         let sleep = Task { [clock] in try await clock.sleep(delay) }
         if !state.withLock({ $0.startDelay(sleep) }) { sleep.cancel() }
         let outcome = await withTaskCancellationHandler {

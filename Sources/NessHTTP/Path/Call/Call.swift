@@ -15,6 +15,8 @@ final class Call: Sendable {
     let request: HTTPRequest
     /// The caller's options. Boxed, because every step of a request passes them on.
     let boxedOptions: CopyOnWriteBox<CallOptions>
+    /// True if the call can be continued after a pause. Stored: the frame of an async function that reads the options has room for all of them.
+    let isContinuable: Bool
     /// The mistake of the caller that keeps the request from being made; `nil` for a valid request.
     let fault: (any Error)?
     /// The manager's clock.
@@ -42,6 +44,7 @@ final class Call: Sendable {
         } else {
             observation = Observation(observers, isDownload: options.kind == .download, clock: clock)
         }
+        isContinuable = options.isContinuable
         boxedOptions = CopyOnWriteBox(options)
         self.clock = clock
     }
