@@ -21,10 +21,12 @@ extension CacheKey {
     ///   - route: The way on which the wire reaches the server: see `Wire.route(of:)`.
     ///   - userCookies: The cookies that identify the user.
     ///   - jar: Knows which part of the `Cookie` field the request has set itself; `nil` if all of it.
+    ///   - distinction: The settings and options on which the response may depend; `nil` for those of the request.
     init?(
-        _ request: HTTPRequest, of user: String? = nil, over route: String, by userCookies: HTTPCache.UserCookies, besides jar: JarCookies?
+        _ request: HTTPRequest, of user: String? = nil, over route: String, by userCookies: HTTPCache.UserCookies, besides jar: JarCookies?,
+        distinction: RequestDistinction? = nil
     ) {
-        guard let distinction = RequestDistinction(request)?.ofStoredResponse else { return nil }
+        guard let distinction = distinction ?? RequestDistinction(request)?.ofStoredResponse else { return nil }
         self.distinction = distinction
         let sender = request.authenticatedUser, replaced = sender?.fields ?? []
         url = ExactText(request.normalizedURL)

@@ -162,7 +162,11 @@ final class CacheStep: Sendable {
 
     /// True unless the response is that of a redirect's target, which was stored below, or a loader changed method, URL or credential.
     private func isAnswer(_ response: HTTPResponse, to query: CacheQuery) -> Bool {
-        response.history.isEmpty && response.request.method == .get && key(response.request, over: query.upstream) == query.key
+        // A loader below may have set an option, which tells nothing of the server.
+        response.history.isEmpty && response.request.method == .get
+            && CacheKey(
+                response.request, over: query.upstream.route(of: response.request), by: cache.userCookies, besides: query.upstream.cookies,
+                distinction: query.key.distinction) == query.key
     }
 
     /// False if the response was fetched for a request with other header fields, which a `duplicateIdentifier` allows.
@@ -196,8 +200,9 @@ final class CacheStep: Sendable {
         let revalidation = Revalidation(key: query.key, variant: ExactText(stored.variant))
         guard revalidations.withLock({ $0.insert(revalidation).inserted }) else { return }
         let request = query.request.withoutConditions
-        query.upstream.inBackground(request) { [self] upstream in
+        query.upstream.inBackground(request) { [self] upstream, begin in
             defer { revalidations.withLock { _ = $0.remove(revalidation) } }
+            try begin()
             let fetch = cache.beginFetch(query.key)
             defer { cache.endFetch(fetch) }
             return try await get(CacheQuery(request, query.key, query.directives, CacheMatch(stored), upstream), fetch)

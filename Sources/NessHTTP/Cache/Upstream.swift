@@ -16,7 +16,11 @@ protocol Upstream: Sendable {
     /// Sends a request for which there is a replacement, until the deadline of the call.
     func sendUntilDeadline(_ operation: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse
     /// Continues with a request in the background. It sees neither the caller's policies nor the caller's events. A reset ends it.
-    func inBackground(_ request: HTTPRequest, _ operation: @escaping @Sendable (any Upstream) async throws -> HTTPResponse)
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - operation: Sends the request. Its second parameter throws if the request must not be sent any more.
+    func inBackground(
+        _ request: HTTPRequest, _ operation: @escaping @Sendable (any Upstream, _ begin: () throws -> Void) async throws -> HTTPResponse)
     /// Makes an error of the request.
     func error(_ kind: NessError.Kind, _ reason: String) -> NessError
 }

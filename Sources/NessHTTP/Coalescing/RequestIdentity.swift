@@ -24,6 +24,7 @@ final class RequestIdentity: Hashable, Sendable {
         let headers: [Line]
         let body: [Data]
         let download: DownloadTarget?
+        let downloadIdentifier: ExactText?
         let distinction: RequestDistinction
         /// `nil` to follow no redirect.
         let redirectLimit: Int?
@@ -78,8 +79,8 @@ final class RequestIdentity: Hashable, Sendable {
             (method, text, body) = (request.method, target, pieces)
         }
         parts = Parts(
-            kind: kind, method: method, text: text, headers: headers, body: body,
-            download: download, distinction: distinction, redirectLimit: redirectLimit,
+            kind: kind, method: method, text: text, headers: headers, body: body, download: download,
+            downloadIdentifier: download?.identifier.map { ExactText($0) }, distinction: distinction, redirectLimit: redirectLimit,
             ownCookies: request.headers[HeaderName.cookie].flatMap { jarCookies?.callersField(in: $0) }.map { ExactText($0) },
             credentialScope: credentialScope, baseURL: environment.baseURL,
             defaultHeaders: Self.lines(environment.defaultHeaders.filter { request.secrets.containsHeader($0.name) }, request.secrets))

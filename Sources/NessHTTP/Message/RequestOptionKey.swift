@@ -17,7 +17,8 @@
 /// **Options keep requests apart.** A loader may turn an option into anything, even below the sharing of duplicates. So requests with
 /// different values share neither an exchange nor a stored response. A key whose value changes no response, such as a label for a log, sets
 /// `distinguishesRequests` to `false`. The value should be `Hashable`: a request with a value that cannot be compared shares nothing. The
-/// storage of a cache holds only responses to requests whose values are also `Encodable`, because it finds them by their encoding.
+/// storage of a cache holds only responses to requests whose values are also `Encodable`, because it finds them by their encoding. It holds
+/// none if the key's type is private.
 public protocol RequestOptionKey {
     /// The type of the option's value.
     associatedtype Value: Sendable

@@ -34,7 +34,11 @@ private protocol AnyRequestOption: Sendable {
 private struct RequestOption<Key: RequestOptionKey>: AnyRequestOption {
     let value: Key.Value
 
-    private static func hashable(_ value: Key.Value) -> AnyHashable? { (value as? any Hashable).map { AnyHashable($0) } }
+    /// Strings compare by bytes, because they may name users.
+    private static func hashable(_ value: Key.Value) -> AnyHashable? {
+        if let text = value as? String { return AnyHashable(ExactText(text)) }
+        return (value as? any Hashable).map { AnyHashable($0) }
+    }
 
     var distinguishes: Bool { Key.distinguishesRequests && (!isComparable || Self.hashable(value) != Self.hashable(Key.defaultValue)) }
     var isComparable: Bool { value is any Hashable }
@@ -45,11 +49,13 @@ private struct RequestOption<Key: RequestOptionKey>: AnyRequestOption {
     }
 
     var text: String? {
-        guard let value = value as? any Encodable else { return nil }
+        let name = String(reflecting: Key.self)
+        // The name of a private type has an address, which is another one in the next process.
+        guard let value = value as? any Encodable, !name.contains("(unknown context at ") else { return nil }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard let encoded = try? encoder.encode(value) else { return nil }
-        return "\(String(reflecting: Key.self)) \(String(decoding: encoded, as: UTF8.self))"
+        return "\(name) \(String(decoding: encoded, as: UTF8.self))"
     }
 }
 

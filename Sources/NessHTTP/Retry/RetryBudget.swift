@@ -65,6 +65,9 @@ final class RetryLedger: Sendable {
         }
     }
 
+    /// The reason of the error of an extra request, which a loader sends before it has a response.
+    static let refusalOfExtraRequest = "the retry budget of the manager allows no extra request now"
+
     func reset() { slices.withLock { $0 = Array(repeating: Slice(), count: 10) } }
 
     private static func current(_ index: Int64, _ slices: inout [Slice], _ change: (inout Slice) -> Void) {

@@ -6,7 +6,7 @@ import Testing
 
 /// The cache compares requests as flights do, except for what a stored response does not depend on.
 @Suite("Cache: identity", .inTurn(.withoutSockets)) struct CacheIdentityTests {
-    private enum Tenant: RequestOptionKey { static let defaultValue = "" }
+    enum Tenant: RequestOptionKey { static let defaultValue = "" }
     private enum Side: Hashable { case left, right }
     private enum Unencodable: RequestOptionKey { static let defaultValue: Side? = nil }
 
@@ -56,6 +56,25 @@ import Testing
         #expect(try await rig.ness.get("x").text() == " 1")
         #expect(try await changed.text() == "own 2")
         #expect(try await rig.ness.get("x").text() == " 1")
+    }
+
+    @Test("a loader at .exchange of the manager may set an option: the response is stored, and a 304 confirms it") func optionBelow()
+        async throws
+    {
+        let tally = Tally()
+        let rig = Rig(advances: false) {
+            $0.cache = HTTPCache(memoryLimit: 1 << 20)
+            $0.insert(.modifyRequest { $0[Tenant.self] = "set below" }, at: .exchange)
+        }
+        rig.mock.on(.get, "/x") { request in
+            tally.enter()
+            if request.headers["If-None-Match"] == "\"1\"" { return .status(304) }
+            return .text("one", headers: ["Cache-Control": "no-cache", "ETag": "\"1\""])
+        }
+        for count in 1...2 {
+            #expect(try await rig.ness.get("x").text() == "one")
+            #expect(tally.total == count)
+        }
     }
 
     @Test("a stored response serves requests with other limits, networks and queues") func exchangeSettings() async throws {

@@ -109,6 +109,57 @@ import Testing
         #expect(received.total == 3)
     }
 
+    @Test(
+        "two requests of a loader at the same moment are both sent", arguments: [LoaderPlace.call, .attempt, .authenticated],
+        [HTTPMethod.get, .post])
+    func together(place: LoaderPlace, method: HTTPMethod) async throws {
+        let received = Tally(), handler = CountingHandler(.ignoreCurrentCompletion)
+        let rig = Rig {
+            $0.duplicatedHandler = handler
+            $0.insert(
+                ClosureLoader { request, next in
+                    async let first = next(request)
+                    async let second = next(request)
+                    _ = try await first
+                    return try await second
+                }, at: place)
+        }
+        rig.mock.on(method, "/x") { _ in
+            received.enter()
+            await received.wait(for: 2)
+            return .text("both")
+        }
+        #expect(try await rig.ness.httpRequest(method, withUrl: "x").text() == "both")
+        #expect(received.total == 2 && handler.tally.total == 0)
+    }
+
+    @Test(
+        "without a budget, an extra request for something else fails: it gets no response to the first",
+        arguments: [LoaderPlace.attempt, .authenticated])
+    func otherRequest(place: LoaderPlace) async throws {
+        let gate = TestGate(), received = Tally(), failed = Log<NessError.Kind>()
+        let rig = Rig {
+            $0.retryBudget = RetryBudget(ratio: 0, minimum: 0)
+            $0.insert(
+                ClosureLoader { request, next in
+                    async let first = next(request)
+                    await received.wait(for: 1)
+                    var other = request
+                    other.headers["Range"] = "bytes=100-199"
+                    do { _ = try await next(other) } catch let error as NessError { failed.add(error.kind) }
+                    gate.open()
+                    return try await first
+                }, at: place)
+        }
+        rig.mock.on(.get, "/x") { _ in
+            received.enter()
+            await gate.wait()
+            return .text("first")
+        }
+        #expect(try await rig.ness.get("x").text() == "first")
+        #expect(failed.entries == [.duplicate] && received.total == 1)
+    }
+
     @Test("at .exchange an extra request without a budget fails, and the first continues") func budgetOfExchanges() async throws {
         let gate = TestGate(), received = Tally(), failed = Log<NessError.Kind>()
         let rig = Rig {

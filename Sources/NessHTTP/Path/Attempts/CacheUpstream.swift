@@ -24,11 +24,12 @@ struct CacheUpstream: Upstream {
     }
 
     /// The request gets its own call: the caller's call has already completed and must see no more events.
-    func inBackground(_ request: HTTPRequest, _ operation: @escaping @Sendable (any Upstream) async throws -> HTTPResponse) {
+    func inBackground(
+        _ request: HTTPRequest, _ operation: @escaping @Sendable (any Upstream, _ begin: () throws -> Void) async throws -> HTTPResponse
+    ) {
         let context = context.inSeparateCall(request, clock: flights.clock)
         context.call.start(for: nil, in: flights.running) { [flights] call in
-            try call.begin(in: flights.running)
-            return try await operation(CacheUpstream(flights: flights, context: context))
+            try await operation(CacheUpstream(flights: flights, context: context)) { try call.begin(in: flights.running) }
         }
     }
 

@@ -17,6 +17,7 @@ extension Call {
         observation?.begin(request)
         observation?.attemptDidEnd()
         observation?.notify { [request] in $0.requestDidPause(request) }
+        for member in pause.others where !member.context.isLoaderMade { member.leave(becauseOf: Paused()) }
         switch pause.wait {
         case .flight(let member): member.leave(becauseOf: Paused())
         case .delay(let sleep): sleep.cancel()

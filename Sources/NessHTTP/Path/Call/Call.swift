@@ -207,20 +207,21 @@ final class Call: Sendable {
 
     // MARK: the flight
 
+    /// Notes that the caller's request is about to get a flight: see `CallState.beginShare(inAttempt:)`.
+    func beginShare(inAttempt attempt: Int) -> Bool { state.withLock { $0.beginShare(inAttempt: attempt) } }
+
+    func endShare(inAttempt attempt: Int) { state.withLock { $0.endShare(inAttempt: attempt) } }
+
     /// The flight that the call waits in; `nil` for none.
     var flight: Flight? { state.withLock { $0.flight } }
 
     /// True if a flight runs for the call. A call never joins such a flight: it would wait for itself.
     func isMember(of flight: Flight) -> Bool { state.withLock { $0.isMember(of: flight) } }
 
-    /// Notes a flight of the call beside the one that it waits in: see `CallState.enter(other:)`.
-    func enter(other member: Flight.Member) throws {
-        if !state.withLock({ $0.enter(other: member) }), !member.context.isLoaderMade { throw CancellationError() }
-    }
-
-    /// Notes the flight that the call waits in.
+    /// Notes a flight that the call waits in.
     /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the flight.
     func enter(_ member: Flight.Member) throws {
+        if member.context.isLoaderMade { return state.withLock { $0.enter(other: member) } }
         let job = member.flight.context.job
         // Attached first: an end of the call at this moment must find the caller attached.
         job?.attach()
@@ -234,9 +235,9 @@ final class Call: Sendable {
 
     /// Notes that the flight has ended, or that the call has left it.
     /// - Throws: `CancellationError` if the call has ended.
-    func leaveFlight(_ flight: Flight, after outcome: Result<HTTPResponse, any Error>) throws {
+    func leaveFlight(_ member: Flight.Member, after outcome: Result<HTTPResponse, any Error>) throws {
         let isInterrupted = if case .failure(is Paused) = outcome { true } else { false }
-        try state.withLock { try $0.leave(flight, isInterrupted: isInterrupted) }
+        try state.withLock { try $0.leave(member, isInterrupted: isInterrupted) }
     }
 
     /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.

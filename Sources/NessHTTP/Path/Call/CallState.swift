@@ -73,6 +73,8 @@ struct CallState: Sendable {
     private(set) var active: Active? = Active()
     /// True if the call's task has not noticed the last pause.
     private(set) var hasNewPause = false
+    /// The number of flights that the caller's request waits in, in an attempt.
+    private var shares = (attempt: 0, count: 0)
     var counts = CallCounts()
     /// The facts that the attempts have found out.
     var facts = AttemptFacts()
@@ -196,15 +198,25 @@ struct CallState: Sendable {
 
     // MARK: the flight
 
-    /// The flight that the call waits in; `nil` for none. A loader that sends the request again meanwhile makes an extra request.
+    /// The caller's request is about to get a flight.
+    /// - Returns: True for an extra request: a loader sends the request while it waits for the same one.
+    mutating func beginShare(inAttempt attempt: Int) -> Bool {
+        if shares.attempt != attempt { shares = (attempt, 0) }
+        shares.count += 1
+        return shares.count > 1
+    }
+
+    /// The caller's request has left its flight.
+    mutating func endShare(inAttempt attempt: Int) { if shares.attempt == attempt { shares.count -= 1 } }
+
+    /// The flight that the call waits in; `nil` for none.
     var flight: Flight? { if case .flight(let member) = active?.wait { member.flight } else { nil } }
 
     /// True if a flight runs for the call.
     func isMember(of flight: Flight) -> Bool { self.flight === flight || active?.others.contains { $0.flight === flight } == true }
 
-    /// The call has joined a flight beside the one that it waits in, or for a request that a loader made.
-    /// - Returns: False after the end.
-    mutating func enter(other member: Flight.Member) -> Bool { change { $0.others.append(member) } != nil }
+    /// The call has joined a flight for a request that a loader made.
+    mutating func enter(other member: Flight.Member) { _ = change { $0.others.append(member) } }
 
     /// The call has joined a flight.
     /// - Returns: The job that the caller was attached to, for `detach()` outside the lock.
@@ -215,7 +227,8 @@ struct CallState: Sendable {
             throw Call.Paused()
         }
         let earlier: DownloadJob?? = change { active in
-            defer { (active.wait, active.job) = (.flight(member), member.flight.context.job) }
+            if case .flight = active.wait { active.others.append(member) } else { active.wait = .flight(member) }
+            defer { active.job = member.flight.context.job }
             return active.job
         }
         guard let earlier else { throw CancellationError() }
@@ -226,17 +239,17 @@ struct CallState: Sendable {
 
     /// The flight has ended, or the call has left it.
     /// - Parameters:
-    ///   - flight: The flight.
+    ///   - member: The call as a member of the flight.
     ///   - isInterrupted: True if a pause has ended the call's part.
     /// - Throws: `CancellationError` after the end.
-    mutating func leave(_ flight: Flight, isInterrupted: Bool = false) throws {
+    mutating func leave(_ member: Flight.Member, isInterrupted: Bool = false) throws {
         let isActive: Void? = change { active in
-            if let index = active.others.firstIndex(where: { $0.flight === flight }) {
+            if let index = active.others.firstIndex(where: { $0 === member }) {
                 active.others.remove(at: index)
                 return
             }
             active.isInterrupted = isInterrupted
-            if case .flight = active.wait { active.wait = .none }
+            if case .flight(let waiting) = active.wait, waiting === member { active.wait = .none }
         }
         if isActive == nil { throw CancellationError() }
     }
@@ -300,6 +313,7 @@ struct CallState: Sendable {
     /// The effects of a pause.
     struct Pause: Sendable {
         let wait: Wait
+        let others: [Flight.Member]
         let deadlineTimer: StartedTimer?
     }
 
@@ -310,7 +324,7 @@ struct CallState: Sendable {
         let pause: Pause? = change { active in
             let deadline = active.deadline.take()
             defer { active.wait = .pause(waiter, left: deadline.map { $0.end - now }) }
-            return Pause(wait: active.wait, deadlineTimer: deadline?.timer)
+            return Pause(wait: active.wait, others: active.others, deadlineTimer: deadline?.timer)
         }
         if pause != nil { hasNewPause = true }
         return pause

@@ -80,10 +80,15 @@ final class Exchange: Sendable {
     /// Ends the exchange. The slots become free when no connection uses them.
     @inline(never)
     func finish() {
+        leaveFlight()
+        releaseSlot()
+    }
+
+    /// Ends the exchange for its flight. Code of the application may still run, and keeps the slots.
+    func leaveFlight() {
         flight.remove(self)
         let ended = state.withLock { $0.finish() }
         ended.timer?.cancel()
-        releaseSlot()
     }
 
     /// Reports to the circuit breaker, if there is one.

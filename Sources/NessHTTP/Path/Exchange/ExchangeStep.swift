@@ -200,7 +200,13 @@ final class ExchangeStep: Sendable {
     @inline(never)
     private func sendThroughApplication(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         try exchange.beginApplicationCode()
-        return try await sendAsWork(request, exchange)
+        guard exchange.flight.context.job != nil else { return try await sendAsWork(request, exchange) }
+        // A download does not wait for that code. Its other exchanges continue in the flight.
+        return try await withTaskCancellationHandler {
+            try await sendAsWork(request, exchange)
+        } onCancel: {
+            exchange.leaveFlight()
+        }
     }
 
     @inline(never)
@@ -211,11 +217,9 @@ final class ExchangeStep: Sendable {
             if loaders.isEmpty { return try await wire.send(request, exchange, in: context, isLate: true) }
             return try await loaders.load(request, in: context) { [self] request, context in
                 // A loader sends the request again while it waits for the first response.
-                let isExtra = !exchange.beginSending() && !context.isLoaderMade
-                defer { exchange.endSending() }
-                if isExtra, !ledger.takeRetry() {
-                    throw context.error(.duplicate, "the retry budget of the manager allows no extra request now")
-                }
+                let isCounted = !context.isLoaderMade, isExtra = isCounted && !exchange.beginSending()
+                defer { if isCounted { exchange.endSending() } }
+                if isExtra, !ledger.takeRetry() { throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest) }
                 // What a loader has changed is checked like any other request.
                 return try await wire.send(OutgoingCheck.checked(request.withOneCookieField), exchange, in: context, isLate: true)
             }

@@ -36,8 +36,12 @@ final class FlightStep: Sendable {
     /// Completes a request with a flight: one that it joins, or one that it starts.
     @inline(never)
     func share(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
+        // Two downloads to one file would wait for each other, so that a second one joins the first.
+        let mayBeExtra = !context.isLoaderMade && !context.options.isContinuable
+        let isExtra = mayBeExtra && context.call.beginShare(inAttempt: context.attempt)
+        defer { if mayBeExtra { context.call.endShare(inAttempt: context.attempt) } }
         while true {
-            let member = try enter(request, context)
+            let member = try enter(request, context, isExtra: isExtra)
             let outcome: Result<HTTPResponse, any Error>
             if let waiter = member.waiter {
                 do { outcome = .success(try await waiter.wait()) } catch { outcome = .failure(error) }
@@ -48,7 +52,7 @@ final class FlightStep: Sendable {
             if !context.isLoaderMade, !request.method.isSafe, member.flight.mayHaveActed {
                 context.call.noteAction(inAttempt: context.attempt)
             }
-            do { try context.call.leaveFlight(member.flight, after: outcome) } catch { if !context.isLoaderMade { throw error } }
+            do { try context.call.leaveFlight(member, after: outcome) } catch { if !context.isLoaderMade { throw error } }
             if let response = try Self.judge(outcome, of: member.flight, for: request, in: context) { return response }
         }
     }
@@ -83,12 +87,15 @@ final class FlightStep: Sendable {
     /// Joins a flight, or starts one.
     /// - Returns: The caller as a member. Without a waiter, the caller has to run the flight.
     @inline(never)
-    private func enter(_ request: HTTPRequest, _ context: CallContext) throws -> Flight.Member {
-        // A loader sends the request while the call waits for the same one.
-        var own = context.isLoaderMade || context.options.isContinuable ? nil : context.call.flight
-        let isExtra = own != nil
-        // Without a budget for an extra request, the loader gets the response of the first.
-        if isExtra, ledger.takeRetry() { own = nil }
+    private func enter(_ request: HTTPRequest, _ context: CallContext, isExtra: Bool) throws -> Flight.Member {
+        var own: Flight?
+        if isExtra, !ledger.takeRetry() {
+            // The loader gets the response to an equal request.
+            guard let first = context.call.flight, first.request == request else {
+                throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest)
+            }
+            own = first
+        }
         while true {
             // Again after a flight that a caller decided to join, and that has ended: a drop may have ended both.
             try Task.checkCancellation()
@@ -111,7 +118,6 @@ final class FlightStep: Sendable {
 
     private func decide(_ request: HTTPRequest, _ context: CallContext) -> Sharing.Decision {
         sharing.decide(request, of: context.options.kind) { flight in
-            // Two downloads to one file would wait for each other.
             !context.options.isContinuable && context.call.isMember(of: flight)
         } _: { ignored in
             context.identity(of: request, ignoring: ignored)
@@ -124,7 +130,7 @@ final class FlightStep: Sendable {
     ) throws -> Flight.Member? {
         if let joined = decision.joined {
             guard let member = joined.join(request, in: context, excludingOthers: decision.exclusion) else { return nil }
-            do { try note(member, context, isExtra: isExtra) } catch {
+            do { try context.call.enter(member) } catch {
                 member.leave()
                 throw error
             }
@@ -135,21 +141,17 @@ final class FlightStep: Sendable {
         let isRunner = decision.completion == nil && !isExtra && !needsTask(request, context, isShared: decision.identity != nil)
         // The caller joins before others can see the flight. A flight without members would be closed.
         guard let member = flight.join(request, in: context, isRunner: isRunner) else { return nil }
-        do { try note(member, context, isExtra: isExtra) } catch {
+        do { try context.call.enter(member) } catch {
             flight.discard()
             throw error
         }
         guard sharing.insert(flight, replacing: decision.replaced) else {
             flight.discard()
+            try? context.call.leaveFlight(member, after: .failure(CancellationError()))
             return nil
         }
         if !isRunner, !flight.start({ [self] in _ = await run(flight) }) { sharing.remove(flight) }
         return member
-    }
-
-    /// Notes a caller's flight, so that its end and a pause leave the flight.
-    private func note(_ member: Flight.Member, _ context: CallContext, isExtra: Bool) throws {
-        try isExtra || context.isLoaderMade ? context.call.enter(other: member) : context.call.enter(member)
     }
 
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {

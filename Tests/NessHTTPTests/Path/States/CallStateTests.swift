@@ -116,7 +116,7 @@ import Testing
             },
             Event(name: "the flight ends") { model in
                 model.isMember = false
-                try? model.state.leave(member.flight)
+                try? model.state.leave(member)
                 return true
             },
             Event(name: "pause") { model in
