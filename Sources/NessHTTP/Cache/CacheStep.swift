@@ -29,7 +29,8 @@ final class CacheStep: Sendable {
     private var now: Date { origin + clock.elapsed().seconds }
 
     /// Completes a request with a stored response, or with one from the server.
-    /// - Throws: The error of the steps below; `NessError.notCached` if the request forbids the network, and no stored response satisfies it.
+    /// - Throws: The error of the steps below; `NessError.Kind.notCached` if the request forbids the network, and no stored
+    ///   response satisfies it.
     @inline(never)
     func load(_ request: HTTPRequest, over upstream: any Upstream) async throws -> HTTPResponse {
         if !request.method.isSafe { return try await upstream.send(request) }
