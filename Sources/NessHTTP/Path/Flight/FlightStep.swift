@@ -36,10 +36,8 @@ final class FlightStep: Sendable {
     /// Completes a request with a flight: one that it joins, or one that it starts.
     @inline(never)
     func share(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
-        // Two downloads to one file would wait for each other, so that a second one joins the first.
-        let mayBeExtra = !context.isLoaderMade && !context.options.isContinuable
-        let isExtra = mayBeExtra && context.call.beginShare(inAttempt: context.attempt)
-        defer { if mayBeExtra { context.call.endShare(inAttempt: context.attempt) } }
+        let isExtra = Self.beginShare(context)
+        defer { Self.endShare(context) }
         while true {
             let member = try enter(request, context, isExtra: isExtra)
             let outcome: Result<HTTPResponse, any Error>
@@ -55,6 +53,18 @@ final class FlightStep: Sendable {
             do { try context.call.leaveFlight(member, after: outcome) } catch { if !context.isLoaderMade { throw error } }
             if let response = try Self.judge(outcome, of: member.flight, for: request, in: context) { return response }
         }
+    }
+
+    // Two downloads to one file would wait for each other, so that a second one joins the first. Not inlined: the frame of `share` would
+    // have room for the options.
+    @inline(never)
+    private static func beginShare(_ context: CallContext) -> Bool {
+        !context.isLoaderMade && !context.call.isContinuable && context.call.beginShare(inAttempt: context.attempt)
+    }
+
+    @inline(never)
+    private static func endShare(_ context: CallContext) {
+        if !context.isLoaderMade, !context.call.isContinuable { context.call.endShare(inAttempt: context.attempt) }
     }
 
     /// Runs a flight, and gives its members the outcome.
