@@ -28,7 +28,8 @@ import NessPromise
 /// other than GET, HEAD, QUERY, OPTIONS and TRACE removes the stored responses for its URL, unless the server rejects the request.
 ///
 /// **Users.** Each user has separate responses, so no user sees another user's. Requests belong to one user if the `Authentication` gives
-/// them the same `userIdentifier`, or else if they carry the same credential. Client certificate, proxy and socket must be equal as well.
+/// them the same `userIdentifier`, or else if they carry the same credential. Client certificate, proxy, socket and the options for loaders
+/// must be equal as well: see `RequestOptionKey`. A request to which loaders were added at `.exchange` bypasses the cache.
 /// A `CookieJar` counts as one user: see `UserCookies`. With a `userIdentifier`, the responses stay available after the credential was
 /// renewed. If the credential cannot be renewed because the network is down, the cache serves the user's fresh responses, and stale ones
 /// that `stale-if-error` allows.

@@ -18,7 +18,8 @@ struct RequestSettings: Hashable, Sendable {
     /// The traits of networks that the request must not use.
     var excludedNetworks: NetworkTraits = []
 
-    /// Adds the caller's settings to those of a request that a loader made.
+    /// Adds the caller's settings to those of a request that a loader made. Whether that one may be repeated, or redirected to http, does not
+    /// follow from the caller's request.
     mutating func inherit(_ caller: RequestSettings) {
         maximumResponseBytes = maximumResponseBytes ?? caller.maximumResponseBytes
         connectTimeout = connectTimeout ?? caller.connectTimeout

@@ -133,10 +133,14 @@ import Testing
         #expect(received.total == 2 && handler.tally.total == 0)
     }
 
+    private enum Tenant: RequestOptionKey { static let defaultValue = "" }
+
     @Test(
-        "without a budget, an extra request for something else fails: it gets no response to the first",
-        arguments: [LoaderPlace.attempt, .authenticated])
-    func otherRequest(place: LoaderPlace) async throws {
+        "without a budget, an extra request fails unless it can wait for an equal one, and the first continues",
+        arguments: [
+            (.attempt, "bytes=100-199", ""), (.authenticated, "bytes=100-199", ""), (.attempt, nil, "other"), (.exchange, nil, ""),
+        ] as [(LoaderPlace, String?, String)])
+    func refused(place: LoaderPlace, range: String?, tenant: String) async throws {
         let gate = TestGate(), received = Tally(), failed = Log<NessError.Kind>()
         let rig = Rig {
             $0.retryBudget = RetryBudget(ratio: 0, minimum: 0)
@@ -145,33 +149,12 @@ import Testing
                     async let first = next(request)
                     await received.wait(for: 1)
                     var other = request
-                    other.headers["Range"] = "bytes=100-199"
+                    other.headers["Range"] = range
+                    other[Tenant.self] = tenant
                     do { _ = try await next(other) } catch let error as NessError { failed.add(error.kind) }
                     gate.open()
                     return try await first
                 }, at: place)
-        }
-        rig.mock.on(.get, "/x") { _ in
-            received.enter()
-            await gate.wait()
-            return .text("first")
-        }
-        #expect(try await rig.ness.get("x").text() == "first")
-        #expect(failed.entries == [.duplicate] && received.total == 1)
-    }
-
-    @Test("at .exchange an extra request without a budget fails, and the first continues") func budgetOfExchanges() async throws {
-        let gate = TestGate(), received = Tally(), failed = Log<NessError.Kind>()
-        let rig = Rig {
-            $0.retryBudget = RetryBudget(ratio: 0, minimum: 0)
-            $0.insert(
-                ClosureLoader { request, next in
-                    async let first = next(request)
-                    await received.wait(for: 1)
-                    do { _ = try await next(request) } catch let error as NessError { failed.add(error.kind) }
-                    gate.open()
-                    return try await first
-                }, at: .exchange)
         }
         rig.mock.on(.get, "/x") { _ in
             received.enter()

@@ -85,7 +85,8 @@ public struct NessError: Error, Sendable {
         public static let decoding = Kind("decoding", "decoding failed", isFinal: true)
         /// A redirect must not or cannot be followed. The context holds its response.
         public static let redirect = Kind("redirect", "redirect not followed")
-        /// A duplicate handler excluded this request. The reason names its decision.
+        /// A duplicate handler excluded this request, and the reason names its decision. Or the retry budget did not allow a request that a
+        /// loader sent before it had a response.
         public static let duplicate = Kind("duplicate", "duplicate", isFinal: true)
         /// The circuit breaker is open, because the host failed repeatedly. The request was not sent.
         public static let circuitOpen = Kind("circuitOpen", "circuit open", isTransient: true, reachesServer: false)

@@ -152,8 +152,7 @@ final class Call: Sendable {
         options.sink?.callDidEnd(outcome)
         if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
         finishProgress()
-        // Before the promise settles: from then on nothing may be sent for the call.
-        // The task of a loader ends the requests that the loader made.
+        // Before the promise settles: from then on nothing may be sent for the call. The task of a loader ends the requests that it made.
         for member in ended.held.others where !member.context.isLoaderMade { member.leave() }
         switch ended.held.wait {
         case .flight(let member): member.leave()
@@ -307,15 +306,4 @@ protocol CallOwner: AnyObject, Sendable {
 protocol PartialResponse: AnyObject, Sendable {
     /// The part of the response that has arrived; `nil` before the head.
     var response: HTTPResponse? { get }
-}
-
-/// The credential renewals of one request: one after a 401, and one after a 403. A 401 after a renewal is final.
-struct CredentialRenewals: Sendable {
-    private var last: Int?
-
-    mutating func consume(after statusCode: Int) -> Bool {
-        guard last == nil || (last == 401 && statusCode == 403) else { return false }
-        last = statusCode
-        return true
-    }
 }

@@ -52,7 +52,7 @@ final class Flight: Sendable {
             if let waiter {
                 waiter.resume(.failure(error))
             } else {
-                // The task of this caller runs the flight. Nothing above it wants the error: see `Pipeline.needsTask`.
+                // The task of this caller runs the flight. Nothing above it wants the error: see `Execution`.
                 context.call.end(with: .failure(error))
             }
         }

@@ -101,9 +101,9 @@ final class FlightStep: Sendable {
         var own: Flight?
         if isExtra, !ledger.takeRetry() {
             // The loader gets the response to an equal request.
-            guard let first = context.call.flight, first.request == request else {
-                throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest)
-            }
+            guard let first = context.call.flight, let identity = context.identity(of: request, ignoring: []),
+                first.context.identity(of: first.request, ignoring: []) == identity
+            else { throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest) }
             own = first
         }
         while true {
