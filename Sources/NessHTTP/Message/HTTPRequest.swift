@@ -24,7 +24,7 @@ public struct HTTPRequest: Sendable {
         var options = RequestOptions()
         var target: RequestTarget?
         var fragment: URLFragment?
-        var connectionDemands: (any AnyObject & Sendable)?
+        var tlsDemands: TLSDemands?
         var jsonDecoder: JSONDecoder?
     }
 
@@ -102,10 +102,12 @@ public struct HTTPRequest: Sendable {
         set { box.change { $0.fragment = newValue } }
     }
 
-    /// The demands on the connection, in a form that only the transport knows: see `tlsDemands`.
-    var connectionDemands: (any AnyObject & Sendable)? {
-        get { fields.connectionDemands }
-        set { box.change { $0.connectionDemands = newValue } }
+    /// The demands on the connection; `nil` for none. Only the request that a transport gets has them, because a redirect to another host
+    /// must not inherit them. A manager replaces any others by those of its rules. A transport that passes the request on to another host
+    /// sets the demands of that host.
+    public var tlsDemands: TLSDemands? {
+        get { fields.tlsDemands }
+        set { box.change { $0.tlsDemands = newValue } }
     }
 
     /// The URL in its parsed form; `nil` if it was not parsed, or is not in the common form.

@@ -63,16 +63,6 @@ public final class TLSDemands: Sendable, Hashable {
     }
 }
 
-extension HTTPRequest {
-    /// The demands on the connection; `nil` for none. Only the request that a transport gets has them, because a redirect to another host
-    /// must not inherit them. A manager replaces any others by those of its rules. A transport that passes the request on to another host
-    /// sets the demands of that host.
-    public var tlsDemands: TLSDemands? {
-        get { connectionDemands as? TLSDemands }
-        set { connectionDemands = newValue }
-    }
-}
-
 /// The demands that a transport can meet: see `Transport.tlsCapabilities`.
 public struct TLSCapabilities: OptionSet, Sendable, Hashable {
     /// The bits of the set.
