@@ -1,3 +1,8 @@
+extension AuthenticationContext {
+    /// The manager that sends the request; `nil` outside of a manager. Send the requests of a renewal with its `withoutAuthentication()`.
+    public var ness: Ness? { step?.manager() as? Ness }
+}
+
 extension RefreshableAuthentication {
     /// Makes an authentication that renews its credential with requests of the manager, after the server has rejected it or ahead of time.
     ///
@@ -46,7 +51,7 @@ extension RefreshableAuthentication {
             timeout: timeout, clock: clock,
             apply: apply
         ) { stale, occasion in
-            guard let ness = occasion.manager as? Ness else {
+            guard let ness = occasion.context.ness else {
                 let reason = "there is no manager to renew the credential with"
                 throw NessError(.invalidRequest, NessError.Context(request: occasion.request, response: occasion.response, reason: reason))
             }

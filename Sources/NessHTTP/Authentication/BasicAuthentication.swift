@@ -16,7 +16,7 @@ public struct BasicAuthentication: Authentication, SecretAuthentication {
     }
 
     /// Adds the `Authorization` field, in UTF-8.
-    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+    public func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
         // In bytes: a colon and a combining mark are one Character, but the server splits at the colon.
         if user.utf8.contains(UInt8(ascii: ":")) {
             let reason = "a user's name for Basic authentication can't have a colon"
@@ -42,7 +42,7 @@ public struct BearerAuthentication: Authentication, SecretAuthentication {
     public init(token: String, userIdentifier: String? = nil) { (self.token, self.userIdentifier) = (token, userIdentifier) }
 
     /// Adds the `Authorization` field.
-    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+    public func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
         var request = request
         request.headers[HeaderName.authorization] = "Bearer \(token)"
         return request

@@ -51,7 +51,7 @@ public final class DigestAuthentication: Authentication, SecretAuthentication {
     }
 
     /// Adds the `Authorization` field once the origin has sent a challenge.
-    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+    public func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
         let url = ParsedURL(request.url), origin = url.origin
         let nonce: Nonce? = state.withLock { state in
             state.nonces[origin]?.uses += 1
@@ -68,7 +68,7 @@ public final class DigestAuthentication: Authentication, SecretAuthentication {
 
     /// Keeps the server's challenge for the next attempt, unless it shows that the password is wrong: repeated attempts could lock the user
     /// out.
-    public func renew(after response: HTTPResponse) async throws -> Bool {
+    public func renew(after response: HTTPResponse, in context: AuthenticationContext) async throws -> Bool {
         let origin = ParsedURL(response.request.url).origin
         let used = response.request[CredentialGeneration.self]
         let challenge = DigestChallenge.first(in: response.headers.values(for: HeaderName.wwwAuthenticate))

@@ -55,8 +55,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         let request: HTTPRequest
         /// The response that rejected the credential; `nil` if the credential was stale before the request was sent.
         let response: HTTPResponse?
-        /// The manager that sends the request; `nil` outside of a pipeline.
-        let manager: (any AnyObject & Sendable)?
+        /// The circumstances of that request.
+        let context: AuthenticationContext
     }
 
     /// Makes an authentication that renews its credential when the server rejects it.
@@ -129,16 +129,15 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// stale, waits for a newer one before.
     /// - Throws: The error of the refresh; `NessError.Kind.timedOut` if the refresh took too long; `NessError.Kind.invalidRequest` if the
     ///   wait could never end, because the refresh of another authentication waits for this one and makes this request.
-    public func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+    public func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
         if RunningRefresh.surrounds(self) { return request }
-        let circumstances = AuthenticationCircumstances.current
         var current = state.withLock { $0 }
-        var hasWaited = circumstances?.isRenewed == true
+        var hasWaited = context.isRenewed
         while !(hasWaited && current.isRefreshed), isStale(current.credential) {
             do {
-                try await waitForCredential(newerThan: current.generation, for: request)
+                try await waitForCredential(newerThan: current.generation, for: request, in: context)
             } catch {
-                circumstances?.noteFailure()
+                context.attempt?.noteFailedAuthentication()
                 throw error
             }
             hasWaited = true
@@ -156,21 +155,22 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     /// Waits for a newer credential than the one that the server rejected.
     /// - Throws: The error of the refresh; `NessError.Kind.timedOut` if the refresh took too long; `NessError.Kind.validation` with the
     ///   response if the wait could never end, because the refresh of another authentication waits for this one and makes this request.
-    public func renew(after response: HTTPResponse) async throws -> Bool {
+    public func renew(after response: HTTPResponse, in context: AuthenticationContext) async throws -> Bool {
         guard let generation = response.request[CredentialGeneration.self], !RunningRefresh.surrounds(self) else { return false }
-        try await waitForCredential(newerThan: generation, for: response.request, after: response)
+        try await waitForCredential(newerThan: generation, for: response.request, after: response, in: context)
         return true
     }
 
     /// Waits for a credential of a later generation. Starts a refresh, unless one runs.
-    private func waitForCredential(newerThan generation: Int, for request: HTTPRequest, after response: HTTPResponse? = nil) async throws {
-        let circumstances = AuthenticationCircumstances.current
-        let occasion = Occasion(request: request, response: response, manager: circumstances?.manager())
+    private func waitForCredential(
+        newerThan generation: Int, for request: HTTPRequest, after response: HTTPResponse? = nil, in context: AuthenticationContext
+    ) async throws {
+        let occasion = Occasion(request: request, response: response, context: context)
         while true {
             // A request that was dropped must not start a refresh, even if a loader has ignored the drop. Nor may one from before a reset:
             // the manager would end its refresh again and again.
             try Task.checkCancellation()
-            if circumstances?.isOver() == true { throw CancellationError() }
+            if let attempt = context.attempt, attempt.hasEnded || attempt.isRefused { throw CancellationError() }
             let (refresh, stale): (RunningRefresh?, (Credential, Int)?) = state.withLock { state in
                 // A refresh that has set a credential may still fail.
                 if let running = state.refresh, running.isLive { return (running, nil) }
@@ -180,9 +180,9 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 return (refresh, (state.credential, state.generation))
             }
             guard let refresh else { return }
-            if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion, circumstances) }
+            if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion) }
             do {
-                if try await refresh.wait(countedBy: circumstances?.waiting) { return }
+                if try await refresh.wait(countedBy: context.step?.waiting) { return }
                 let reason = "the refresh of the credential waits for this request"
                 let context = NessError.Context(request: request, response: response, reason: reason)
                 throw NessError(response == nil ? .invalidRequest : .validation, context)
@@ -198,11 +198,10 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 
     private func start(
-        _ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion,
-        _ circumstances: AuthenticationCircumstances?
+        _ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion
     ) {
-        let clock = clock ?? circumstances?.clock ?? .realTime
-        running.start(registeredBy: circumstances?.register) { [self] in
+        let clock = clock ?? occasion.context.step?.clock ?? .realTime
+        running.start(registeredBy: occasion.context.attempt?.register) { [self] in
             let stopTimer = timeout.map { timeout in
                 clock.startTimer(after: timeout) { running.end(with: .failure(RunningRefresh.TimedOut())) }
             }

@@ -13,9 +13,6 @@ final class RunningRefresh: ScopeMember {
     /// The refresh took longer than its timeout.
     struct TimedOut: Error {}
 
-    /// Registers a refresh. Returns the closure that removes it from the registry; `nil` if the refresh must not run.
-    typealias Register = @Sendable (RunningRefresh) -> (@Sendable () -> Void)?
-
     private enum Phase: Sendable {
         /// No code of the application has run.
         case new
@@ -58,9 +55,11 @@ final class RunningRefresh: ScopeMember {
 
     /// Starts a task that runs the refresh.
     /// - Parameters:
-    ///   - register: Registers the refresh with the manager; `nil` outside of a manager.
+    ///   - register: Registers the refresh with the manager: see `AuthenticatedAttempt.register(_:)`. `nil` outside of a manager.
     ///   - operation: Gets and sets the credential. Canceled when the refresh ends in another way.
-    func start(registeredBy register: Register?, _ operation: @escaping @Sendable () async throws -> Void) {
+    func start(
+        registeredBy register: ((RunningRefresh) -> (@Sendable () -> Void)?)?, _ operation: @escaping @Sendable () async throws -> Void
+    ) {
         if let register {
             guard let unregister = register(self) else { return end(with: .failure(Abandoned())) }
             let hasEnded = state.withLock { state in

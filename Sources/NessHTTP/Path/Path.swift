@@ -49,8 +49,7 @@ final class Pipeline: Sendable {
         loaders = configuration.loaders
         jar = configuration.cookies
         cache = configuration.cache.map { CacheStep($0, clock: clock) }
-        credentials = CredentialStep(
-            manager: manager, hasReplacement: cache != nil, running: running, waiting: waiting, clock: clock)
+        credentials = CredentialStep(manager: manager, waiting: waiting, clock: clock)
         let ledger = RetryLedger(configuration.retryBudget, clock)
         retry = RetryStep(configuration.retryControl, ledger: ledger, clock: clock)
         let sharing = FlightStep.Sharing(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
@@ -167,7 +166,7 @@ final class Pipeline: Sendable {
     /// Continues with the credential.
     @inline(__always)
     private func authenticated(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
-        let authentication = credentials.authentication(for: request, in: context)
+        let authentication = context.authentication(for: request)
         // A loader may send the request again after the renewal of a credential failed.
         context.call.beginAuthentication(isPresent: authentication != nil)
         guard let authentication else { return try await identified(request, context) }
@@ -181,7 +180,8 @@ final class Pipeline: Sendable {
         var context = context
         if case .inherited = context.options.authentication { context.credentialScope = context.options.environment.baseURL }
         do {
-            return try await credentials.send(request, by: authentication, context, identified)
+            let attempt = AuthenticatedCall(context: context, running: running, hasReplacement: cache != nil, next: identified)
+            return try await credentials.send(request, by: authentication, for: attempt)
         } catch {
             // Without a network there may be no credential, but the user may have a stored response.
             guard let error = error as? NessError, error.isAuthenticationFailure, error.isTransient, let cache,

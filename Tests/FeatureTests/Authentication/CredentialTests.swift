@@ -125,18 +125,46 @@ struct CredentialTests {
 
         init(renews: Bool) { self.renews = renews }
 
-        func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+        func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
             var request = request
             guard let token = token.withLock({ $0 }) else { throw Rejected() }
             request.headers["X-Token"] = token
             return request
         }
 
-        func renew(after response: HTTPResponse) async throws -> Bool {
+        func renew(after response: HTTPResponse, in context: AuthenticationContext) async throws -> Bool {
             rejections.add("\(response.statusCode) \(response.text) \(response.request.headers["X-Token"] ?? "-")")
             token.withLock { $0 = "two" }
             return renews
         }
+    }
+
+    @Test("a custom authentication renews its credential with the manager of the request, and learns that it is new")
+    func ownRenewal() async throws {
+        final class Keys: Authentication {
+            let key = Lock("old"), contexts = Log<Bool>()
+
+            func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
+                contexts.add(context.isRenewed)
+                var request = request
+                request.headers["X-API-Key"] = key.withLock { $0 }
+                return request
+            }
+
+            func renew(after response: HTTPResponse, in context: AuthenticationContext) async throws -> Bool {
+                guard let ness = context.ness else { return false }
+                let new = try await ness.withoutAuthentication().get("key").text()
+                key.withLock { $0 = new }
+                return true
+            }
+        }
+        let keys = Keys(), rig = Rig { $0.authentication = keys }
+        rig.mock.on(.get, "/x", replies: [.status(401), .status(200)])
+        rig.mock.on(.get, "/key", replies: [.text("new")])
+        #expect(try await rig.ness.get("x").response().statusCode == 200)
+        #expect(rig.mock.requests.map { $0.headers["X-API-Key"] } == ["old", nil, "new"])
+        #expect(keys.contexts.entries == [false, true])
+        #expect(AuthenticationContext().ness == nil)
     }
 
     @Test("a custom authentication adds any field, sees the rejected request, and decides whether to resend it", arguments: [true, false])

@@ -57,7 +57,7 @@ import Testing
             #expect(try BasicAuthentication.netrc(for: "a.test", in: file) == nil)
             try Data("machine a.test login me password word".utf8).write(to: file)
             let login = try #require(try BasicAuthentication.netrc(for: "a.test", in: file))
-            let request = try await login.authenticate(HTTPRequest(url: url("http://a.test/")))
+            let request = try await login.authenticate(HTTPRequest(url: url("http://a.test/")), in: AuthenticationContext())
             #expect(request.headers["Authorization"] == "Basic " + Data("me:word".utf8).base64EncodedString())
             #expect(throws: (any Error).self) { try BasicAuthentication.netrc(for: "a.test", in: folder) }
         }

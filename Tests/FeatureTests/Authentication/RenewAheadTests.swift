@@ -54,12 +54,14 @@ import Testing
     func wrapped() async throws {
         struct Wrapper: NessHTTP.Authentication {
             let wrapped: RenewAheadTests.Authentication
-            func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
-                var request = try await wrapped.authenticate(request)
+            func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
+                var request = try await wrapped.authenticate(request, in: context)
                 request.headers["X-Wrapped"] = "1"
                 return request
             }
-            func renew(after response: HTTPResponse) async throws -> Bool { try await wrapped.renew(after: response) }
+            func renew(after response: HTTPResponse, in context: AuthenticationContext) async throws -> Bool {
+                try await wrapped.renew(after: response, in: context)
+            }
         }
         let rig = Rig {
             $0.authentication = Wrapper(wrapped: Self.authentication { _, ness in try await Self.ask(ness) })
@@ -124,7 +126,7 @@ import Testing
     func alone() async throws {
         let authentication = Self.authentication { stale, _ in stale }
         let error = await #expect(throws: NessError.self) {
-            _ = try await authentication.authenticate(HTTPRequest(url: try url("https://mock.test")))
+            _ = try await authentication.authenticate(HTTPRequest(url: try url("https://mock.test")), in: AuthenticationContext())
         }
         #expect(error?.kind == .invalidRequest)
     }

@@ -25,7 +25,7 @@ import Testing
 
     private final class Key: Authentication {
         let user = Lock("alice")
-        func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+        func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
             var request = request
             request.headers["X-User"] = user.withLock { $0 }
             return request

@@ -105,7 +105,7 @@ import Testing
             let user = Lock("alice")
             let next = Lock<String?>(nil)
             var userIdentifier: String? { user.withLock { $0 } }
-            func authenticate(_ request: HTTPRequest) async throws -> HTTPRequest {
+            func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
                 var request = request
                 request.headers["Authorization"] = user.withLock { $0 }
                 if let next = next.withLock({ $0.take() }) { user.withLock { $0 = next } }

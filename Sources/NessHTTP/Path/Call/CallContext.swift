@@ -64,6 +64,12 @@ struct CallContext: Sendable {
         set { box.change { $0.job = newValue } }
     }
 
+    /// Returns the source of a request's credential; `nil` for none.
+    @inline(never)
+    func authentication(for request: HTTPRequest) -> (any Authentication)? {
+        options.authentication.authentication(for: request, in: options.environment)
+    }
+
     /// Returns the identity of a request by which flights are shared; `nil` for a request that equals no other.
     /// - Parameter ignoredHeaders: The names, in lower case, of fields that are not compared.
     func identity(of request: HTTPRequest, ignoring ignoredHeaders: Set<String>) -> RequestIdentity? {

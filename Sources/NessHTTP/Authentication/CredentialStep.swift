@@ -1,22 +1,17 @@
 import Foundation
 
-/// The credential of a request, and its renewal after a rejection.
+/// Adds a credential to a request, and renews it after a rejection.
 final class CredentialStep: Sendable {
-    /// Returns the manager, for authentications that send requests with it; `nil` if it has been released.
-    private let manager: @Sendable () -> (any AnyObject & Sendable)?
-    /// True if the cache may have a response for the user of a request that gets no credential.
-    private let hasReplacement: Bool
-    private let running: RunningRequests
-    private let waiting: WaitingRequests
-    private let clock: PipelineClock
+    /// Returns the manager, for authentications that send requests with it; `nil` if it has been released. The rooms of this step come
+    /// before that of its type.
+    let manager: @Sendable () -> (any AnyObject & Sendable)?
+    /// Counts the requests that wait for a refresh.
+    let waiting: WaitingRequests
+    /// The manager's clock.
+    let clock: PipelineClock
 
-    init(
-        manager: @escaping @Sendable () -> (any AnyObject & Sendable)?, hasReplacement: Bool, running: RunningRequests,
-        waiting: WaitingRequests, clock: PipelineClock
-    ) {
+    init(manager: @escaping @Sendable () -> (any AnyObject & Sendable)?, waiting: WaitingRequests, clock: PipelineClock) {
         self.manager = manager
-        self.hasReplacement = hasReplacement
-        self.running = running
         self.waiting = waiting
         self.clock = clock
     }
@@ -25,36 +20,35 @@ final class CredentialStep: Sendable {
     /// - Parameters:
     ///   - request: The request without the credential.
     ///   - authentication: The source of the credential.
-    ///   - context: The context of the request.
-    ///   - next: Sends the request with the credential.
+    ///   - attempt: The attempt, which sends the request.
     @inline(never)
     func send(
-        _ request: HTTPRequest, by authentication: any Authentication, _ context: CallContext,
-        _ next: @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse
+        _ request: HTTPRequest, by authentication: any Authentication, for attempt: any AuthenticatedAttempt
     ) async throws -> HTTPResponse {
-        var sent = try await authenticate(request, by: authentication, in: context)
+        var sent = try await authenticate(request, by: authentication, for: attempt)
         while true {
-            let response = try await next(sent, context)
-            guard authentication.isRejection(response), response.hasSeenCredential(of: request, inside: context.credentialScope),
+            let response = try await attempt.send(sent)
+            guard authentication.isRejection(response), response.hasSeenCredential(of: request, inside: attempt.credentialScope),
                 // One renewal for all attempts, even if an attempt in between failed for another reason.
-                context.call.consumeRenewal(after: response.statusCode),
-                try await renew(authentication, after: response, in: context),
+                attempt.consumeRenewal(after: response.statusCode),
+                try await renew(authentication, after: response, for: attempt),
                 // Otherwise the renewal was still useful: later requests have the new credential.
                 request.body?.isSpent != true, !response.followsAction
             else { return response }
-            sent = try await authenticate(request, by: authentication, isRenewed: true, in: context)
+            sent = try await authenticate(request, by: authentication, isRenewed: true, for: attempt)
         }
     }
 
     /// Renews a credential that the server rejected. If the renewal fails, the caller gets its error unchanged, and the request is not
     /// retried: another attempt would renew again.
     private func renew(
-        _ authentication: any Authentication, after response: HTTPResponse, in context: CallContext
+        _ authentication: any Authentication, after response: HTTPResponse, for attempt: any AuthenticatedAttempt
     ) async throws -> Bool {
+        let context = AuthenticationContext(self, attempt, isRenewed: false)
         do {
-            return try await run(authentication, in: context) { try await authentication.renew(after: response) }
+            return try await run(authentication, for: attempt) { try await authentication.renew(after: response, in: context) }
         } catch {
-            context.call.noteFailedAuthentication()
+            attempt.noteFailedAuthentication()
             throw error
         }
     }
@@ -63,12 +57,11 @@ final class CredentialStep: Sendable {
     /// to another origin, and the response is for this user only.
     /// - Parameter isRenewed: True if the credential has just been renewed after a rejection.
     private func authenticate(
-        _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, in context: CallContext
+        _ request: HTTPRequest, by authentication: any Authentication, isRenewed: Bool = false, for attempt: any AuthenticatedAttempt
     ) async throws -> HTTPRequest {
         let user = authentication.userIdentifier
-        var authenticated = try await run(authentication, isRenewed: isRenewed, in: context) {
-            try await authentication.authenticate(request)
-        }
+        let context = AuthenticationContext(self, attempt, isRenewed: isRenewed)
+        var authenticated = try await run(authentication, for: attempt) { try await authentication.authenticate(request, in: context) }
         let added = authenticated.headers.filter { !request.headers.fields.contains($0) }
         // If the user changed meanwhile, the credential may be that of either.
         if let user, authenticated[AuthenticatedUser.self] == nil, let other = authentication.userIdentifier, user.isExactly(other) {
@@ -82,19 +75,12 @@ final class CredentialStep: Sendable {
 
     /// Runs a method of an authentication. Its errors tell that they come from there.
     private func run<Value: Sendable>(
-        _ authentication: any Authentication, isRenewed: Bool = false, in context: CallContext,
-        _ method: @escaping @Sendable () async throws -> Value
+        _ authentication: any Authentication, for attempt: any AuthenticatedAttempt, _ method: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         // A loader above may have ignored that the request was dropped, and may run this in a task that was not canceled.
-        if context.call.hasEnded { throw CancellationError() }
-        let circumstances = circumstances(of: context.call, isRenewed: isRenewed)
-        let current = AuthenticationCircumstances.$current
+        if attempt.hasEnded { throw CancellationError() }
         do {
-            // At the deadline the cache may have a response for the user.
-            guard hasReplacement, !context.isLoaderMade, authentication.userIdentifier != nil else {
-                return try await current.withValue(circumstances) { try await method() }
-            }
-            return try await context.call.untilDeadline { try await current.withValue(circumstances) { try await method() } }
+            return try await attempt.run(for: authentication.userIdentifier, method)
         } catch {
             throw Self.markedAsAuthenticationFailure(error)
         }
@@ -106,22 +92,14 @@ final class CredentialStep: Sendable {
         error.context.isAuthenticationFailure = true
         return error
     }
+}
 
-    @inline(never)
-    private func circumstances(of call: Call, isRenewed: Bool) -> AuthenticationCircumstances {
-        AuthenticationCircumstances(
-            clock: clock, waiting: waiting, isRenewed: isRenewed, manager: manager,
-            isOver: { [running] in call.hasEnded || running.refusal(of: call.options.epoch) != nil },
-            noteFailure: { call.noteFailedAuthentication() }, register: { [running] in running.add($0, call.options.epoch) })
-    }
-
+extension AuthenticationChoice {
     /// Returns the source of a request's credential; `nil` for none.
-    @inline(never)
-    func authentication(for request: HTTPRequest, in context: CallContext) -> (any Authentication)? {
+    func authentication(for request: HTTPRequest, in environment: ServerEnvironment) -> (any Authentication)? {
         // An `Authorization` field that the caller set stays.
         if request.headers.contains(HeaderName.authorization) { return nil }
-        let environment = context.options.environment
-        switch context.options.authentication {
+        switch self {
         case .none: return nil
         case .given(let authentication): return authentication
         case .environment: return environment.authentication

@@ -1,0 +1,30 @@
+import Foundation
+
+/// An attempt of a call, whose request gets a credential.
+struct AuthenticatedCall: AuthenticatedAttempt {
+    let context: CallContext
+    let running: RunningRequests
+    /// True if the cache may have a response for the user of a request that gets no credential.
+    let hasReplacement: Bool
+    /// Sends the request with the credential.
+    let next: @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse
+
+    var credentialScope: URL? { context.credentialScope }
+    var hasEnded: Bool { context.call.hasEnded }
+    var isRefused: Bool { running.refusal(of: context.call.options.epoch) != nil }
+
+    func send(_ request: HTTPRequest) async throws -> HTTPResponse { try await next(request, context) }
+
+    func run<Value: Sendable>(
+        for userIdentifier: String?, _ method: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        guard hasReplacement, !context.isLoaderMade, userIdentifier != nil else { return try await method() }
+        return try await context.call.untilDeadline(method)
+    }
+
+    func consumeRenewal(after statusCode: Int) -> Bool { context.call.consumeRenewal(after: statusCode) }
+
+    func noteFailedAuthentication() { context.call.noteFailedAuthentication() }
+
+    func register(_ refresh: RunningRefresh) -> (@Sendable () -> Void)? { running.add(refresh, context.call.options.epoch) }
+}
