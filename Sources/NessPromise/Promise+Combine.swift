@@ -41,7 +41,7 @@ extension Promise {
     ) -> Promise<(repeat Result<each Element, any Error>)> where Value == (repeat Result<each Element, any Error>) {
         var nodes: [AnyPromise] = []
         repeat nodes.append(each promises)
-        return combine(nodes, endsAtError: false, file, line) { (repeat (each promises).settledResult) }
+        return combine(nodes, failsFast: false, file, line) { (repeat (each promises).settledResult) }
     }
 
     /// Waits until several promises have settled.
@@ -54,7 +54,7 @@ extension Promise {
     public static func allSettled<Element: Sendable>(
         _ promises: [Promise<Element>], file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<[Result<Element, any Error>]> where Value == [Result<Element, any Error>] {
-        combine(promises, endsAtError: false, file, line) { promises.map(\.settledResult) }
+        combine(promises, failsFast: false, file, line) { promises.map(\.settledResult) }
     }
 
     /// Waits until several promises have settled.
@@ -68,8 +68,10 @@ extension Promise {
         return outcomes
     }
 
+    /// Collects the values of several promises.
+    /// - Parameter failsFast: True to fail with the first error; false to wait until every promise has settled.
     private static func combine(
-        _ promises: [AnyPromise], endsAtError: Bool = true, _ file: StaticString, _ line: UInt,
+        _ promises: [AnyPromise], failsFast: Bool = true, _ file: StaticString, _ line: UInt,
         _ collect: @escaping @Sendable () throws -> Value
     ) -> Promise<Value> {
         let combined = Promise().made(file, line)
@@ -80,8 +82,11 @@ extension Promise {
         if promises.isEmpty {
             finish(nil, nil)
         } else {
-            combined.wait(on: promises) { _, error, link, runner in
-                if let error, endsAtError { return _ = combined.reject(error, runner, by: link) }
+            combined.wait(on: promises) { _, link, error, runner in
+                if let error, failsFast {
+                    combined.reject(error, runner, by: link)
+                    return
+                }
                 let isLast = missing.withLock { count in
                     count -= 1
                     return count == 0
@@ -130,15 +135,15 @@ extension Promise {
         }
     }
 
-    /// Takes the first value, or an error at which the closure returns true.
+    /// Takes the first value, or an error at which `countError` returns true.
     private static func first(
-        of promises: [Promise<Value>], _ file: StaticString, _ line: UInt, endsAtError: @escaping @Sendable () -> Bool
+        of promises: [Promise<Value>], _ file: StaticString, _ line: UInt, countError: @escaping @Sendable () -> Bool
     ) -> Promise<Value> {
         guard !promises.isEmpty else { return rejected(PromiseError.noPromises, file: file, line: line) }
         let winner = Promise().made(file, line)
-        winner.wait(on: promises) { parent, error, link, runner in
+        winner.wait(on: promises) { parent, link, error, runner in
             if let error {
-                if endsAtError() { winner.reject(error, runner, by: link) }
+                if countError() { winner.reject(error, runner, by: link) }
             } else if let value = unsafeDowncast(parent, to: Promise<Value>.self).stored {
                 winner.fulfil(value, runner, by: link)
             }
@@ -147,13 +152,12 @@ extension Promise {
     }
 
     /// Calls a closure with the outcome of each of several promises. When this promise settles, it leaves those that are pending.
-    private final func wait(on promises: [AnyPromise], _ body: @escaping @Sendable (AnyPromise, (any Error)?, AnyPromise, Runner?) -> Void)
-    {
+    private final func wait(on promises: [AnyPromise], _ body: @escaping Body) {
         let links = promises.map { _ in
             let link = AnyPromise.link(for: self)
             link.body = { parent, link, error, runner in
                 link.handlesError()
-                body(parent, error, link, runner)
+                body(parent, link, error, runner)
             }
             return link
         }

@@ -9,11 +9,15 @@ extension Promise {
     public final func delayed(
         by duration: Duration, clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
+        // A drop fails with this promise's own error.
         let late = Promise<Value>(makeDropError: makeDropError).made(file, line)
         let link = AnyPromise.link(for: late)
         link.passesError()
         link.body = { parent, link, error, runner in
-            if let error { return _ = late.reject(error, runner, by: link) }
+            if let error {
+                late.reject(error, runner, by: link)
+                return
+            }
             late.startTimer(duration, clock, unsafeDowncast(parent, to: Promise<Value>.self).settledResult)
         }
         late.follow(self, by: link, nil)
@@ -47,6 +51,7 @@ extension Promise {
                 self?.settle(.failure(error))
             }
         }
+        // False: already settled.
         if !onSettle({ _ in timer.cancel() }) { timer.cancel() }
     }
 }

@@ -62,7 +62,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
         parent.register(self)
     }
 
-    /// Makes a promise of another one's outcome, with changed errors.
+    /// Makes a promise that settles like `parent`, with its errors mapped.
     /// - Parameters:
     ///   - parent: The other promise.
     ///   - mapping: Changes an error, even that of a drop.
@@ -129,7 +129,12 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     /// The value; `nil` while the promise is pending, and after an error.
     public final var result: Value? { isCompleted ? stored : nil }
 
-    /// Settles the promise with a value if it is pending. Returns `true` if this call settled it.
+    /// Settles the promise with a value if it is pending.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - runner: The runner in which the caller runs; `nil` outside of a runner.
+    ///   - link: The link whose body settles the promise; `nil` if no link does.
+    /// - Returns: `true` if this call settled it.
     @discardableResult @inlinable
     final func fulfil(_ value: Value, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
         settle(nil, runner, by: link) { stored = value }
@@ -141,6 +146,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     @discardableResult
     package final func settle(_ outcome: Result<Value, any Error>) -> Bool { settle(outcome, nil) }
 
+    /// Settles the promise if it is pending: see `fulfil(_:_:by:)`.
     @discardableResult
     final func settle(_ outcome: Result<Value, any Error>, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
         switch outcome {

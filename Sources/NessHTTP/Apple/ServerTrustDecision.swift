@@ -23,8 +23,8 @@ extension URLSessionTransport {
     ///   - prepare: Changes a request just before URLSession gets it: see the same initializer.
     ///   - systemCredentials: The hosts whose servers may get the system's credentials: see the same initializer.
     ///   - serverTrust: Decides about the `serverTrust` of a protection space, which also has the host. Runs on a concurrent queue of the
-    ///     session's own. Only the connection that it decides about waits for it. A connection that resumes a TLS session of the process
-    ///     may open without a question; for pinning, prefer `Ness.Configuration.serverTrust`, which then rejects the response.
+    ///     session's own. Only the connection that it decides about waits for it. A resumed TLS session may skip this closure. For pinning,
+    ///     prefer `Ness.Configuration.serverTrust`, which then rejects the response.
     public convenience init(
         configure: @escaping @Sendable (URLSessionConfiguration) -> Void = { _ in },
         prepare: @escaping @Sendable (inout URLRequest, HTTPRequest) -> Void = { _, _ in }, systemCredentials: [String] = [],

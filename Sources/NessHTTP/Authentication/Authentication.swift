@@ -84,15 +84,3 @@ extension Authentication {
     /// Returns `false`: the credential cannot be renewed.
     public func renew(after response: HTTPResponse, in context: AuthenticationContext) async throws -> Bool { false }
 }
-
-/// The source of one request's credential.
-package enum AuthenticationChoice: Sendable {
-    /// The authentication of the request's environment, if the URL lies inside the base URL.
-    case inherited
-    /// The authentication of the request's environment, for any URL.
-    case environment
-    /// No authentication.
-    case none
-    /// An authentication that the request brings, for any URL.
-    case given(any Authentication)
-}

@@ -2,7 +2,7 @@ import Foundation
 
 /// The circumstances in which an `Authentication` gives a credential.
 ///
-/// An authentication that wraps another passes it on: with it, a refresh runs on the manager's clock, sends its requests with the manager,
+/// A wrapping authentication must pass this context to the wrapped one. A refresh then runs on the manager's clock, sends with the manager,
 /// and ends with the manager's reset. In a test, call the methods of an authentication with `AuthenticationContext()`.
 public struct AuthenticationContext: Sendable {
     /// A Boolean value that indicates whether the credential has just been renewed, because the server rejected the one before.
@@ -20,7 +20,7 @@ public struct AuthenticationContext: Sendable {
     }
 }
 
-/// The attempt whose request gets a credential, as the room of authentications knows it.
+/// The attempt whose request gets a credential.
 protocol AuthenticatedAttempt: Sendable {
     /// The base URL for which the credential is valid; `nil` if every URL of the origin may have it.
     var credentialScope: URL? { get }
@@ -41,6 +41,6 @@ protocol AuthenticatedAttempt: Sendable {
     /// Notes that the credential could not be renewed, so that the request is not sent again.
     func noteFailedAuthentication()
     /// Registers a refresh with the manager, whose reset and shutdown end it.
-    /// - Returns: The closure that removes it; `nil` if it must not run.
-    func register(_ refresh: RunningRefresh) -> (@Sendable () -> Void)?
+    /// - Returns: The closure that removes it; `nil` if the refresh must not run.
+    func register(_ refresh: RunningRefresh) -> RunningRefresh.Unregister?
 }

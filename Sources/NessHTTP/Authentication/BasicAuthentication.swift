@@ -26,42 +26,6 @@ public struct BasicAuthentication: Authentication, SecretAuthentication {
         request.headers[HeaderName.authorization] = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
         return request
     }
-
-}
-
-/// Authentication with a fixed token (RFC 6750).
-public struct BearerAuthentication: Authentication, SecretAuthentication {
-    private let token: String
-    /// The stable name of the token's user: see `Authentication.userIdentifier`.
-    public let userIdentifier: String?
-
-    /// Makes an authentication.
-    /// - Parameters:
-    ///   - token: The token.
-    ///   - userIdentifier: A stable name of the token's user, by which `HTTPCache` finds the responses for an earlier token. `nil` for none.
-    public init(token: String, userIdentifier: String? = nil) { (self.token, self.userIdentifier) = (token, userIdentifier) }
-
-    /// Adds the `Authorization` field.
-    public func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
-        var request = request
-        request.headers[HeaderName.authorization] = "Bearer \(token)"
-        return request
-    }
-
-}
-
-/// An authentication that is described by the name of its type, because the rest is secret.
-protocol SecretAuthentication: Authentication, RedactedValue {}
-
-extension SecretAuthentication {
-    /// The name of the type.
-    public var description: String { "\(Self.self)" }
-}
-
-extension Authentication where Self == BearerAuthentication {
-    /// Makes an authentication with a fixed token (RFC 6750).
-    /// - Parameter token: The token.
-    public static func bearer(_ token: String) -> BearerAuthentication { BearerAuthentication(token: token) }
 }
 
 extension Authentication where Self == BasicAuthentication {
@@ -70,4 +34,12 @@ extension Authentication where Self == BasicAuthentication {
     ///   - user: The user's name: see `BasicAuthentication`.
     ///   - password: The password.
     public static func basic(user: String, password: String) -> BasicAuthentication { BasicAuthentication(user: user, password: password) }
+}
+
+/// An authentication that is described by the name of its type, because the rest is secret.
+protocol SecretAuthentication: Authentication, RedactedValue {}
+
+extension SecretAuthentication {
+    /// The name of the type.
+    public var description: String { "\(Self.self)" }
 }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Adds a credential to a request, and renews it after a rejection.
 final class CredentialStep: Sendable {
-    /// Returns the manager, for authentications that send requests with it; `nil` if it has been released. The rooms of this step come
-    /// before that of its type.
+    /// Returns the manager, for authentications that send requests with it; `nil` if it has been released. Its type `Ness` is declared in a
+    /// later folder, so it is erased here.
     let manager: @Sendable () -> (any AnyObject & Sendable)?
     /// Counts the requests that wait for a refresh.
     let waiting: WaitingRequests
@@ -91,23 +91,6 @@ final class CredentialStep: Sendable {
         guard var error = error as? NessError else { return error }
         error.context.isAuthenticationFailure = true
         return error
-    }
-}
-
-extension AuthenticationChoice {
-    /// Returns the source of a request's credential; `nil` for none.
-    func authentication(for request: HTTPRequest, in environment: ServerEnvironment) -> (any Authentication)? {
-        // An `Authorization` field that the caller set stays.
-        if request.headers.contains(HeaderName.authorization) { return nil }
-        switch self {
-        case .none: return nil
-        case .given(let authentication): return authentication
-        case .environment: return environment.authentication
-        case .inherited:
-            // The response to a TRACE shows what it was sent with (RFC 9110, 9.3.8).
-            let isTaken = request.method != .trace && environment.baseURL?.contains(request.url) == true
-            return isTaken ? environment.authentication : nil
-        }
     }
 }
 

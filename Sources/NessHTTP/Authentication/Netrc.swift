@@ -11,9 +11,9 @@ extension Authentication where Self == BasicAuthentication {
     /// }
     /// ```
     ///
-    /// This call reads the file, and blocks the thread meanwhile. Later changes of the file have no effect. The first `machine` of that name
-    /// counts, or a `default` before it. Macros, accounts and comments are skipped. A value in quotation marks may contain spaces and the
-    /// escapes `\"`, `\\`, `\n`, `\r` and `\t`.
+    /// This call reads the file, and blocks the thread meanwhile. Later changes of the file have no effect. The first entry that matches is
+    /// used: `machine` with this name, or `default`. Macros, accounts and comments are skipped. A value in quotation marks may contain
+    /// spaces and the escapes `\"`, `\\`, `\n`, `\r` and `\t`.
     /// - Parameters:
     ///   - host: The host's name, compared case-insensitively.
     ///   - file: The file; `nil` for `.netrc` in the home folder.

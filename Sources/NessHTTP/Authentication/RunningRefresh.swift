@@ -7,11 +7,15 @@ import NessPromise
 /// ends with its closure, its timeout, a new credential, a reset or a shutdown. A refresh whose waiters were all dropped before it
 /// started never runs.
 final class RunningRefresh: ScopeMember {
-    /// The refresh was abandoned: all its waiters were dropped before it started, a new credential was set, or its manager was reset.
+    /// The refresh was abandoned: all its waiters were dropped before it started, a new credential was set, or its manager was
+    /// reset or shut down.
     struct Abandoned: Error {}
 
     /// The refresh took longer than its timeout.
     struct TimedOut: Error {}
+
+    /// Removes the refresh from its manager's registry.
+    typealias Unregister = @Sendable () -> Void
 
     private enum Phase: Sendable {
         /// No code of the application has run.
@@ -24,8 +28,8 @@ final class RunningRefresh: ScopeMember {
         var phase = Phase.new
         var waiters = WaiterQueue<Waiter>()
         var task: Task<Void, Never>?
-        /// Removes the refresh from its manager's registry.
-        var unregister: (@Sendable () -> Void)?
+        /// `nil` outside of a manager, and once the refresh has ended.
+        var unregister: Unregister?
         /// The refreshes that the requests of this refresh wait for.
         var awaited: [RunningRefresh] = []
 
@@ -57,9 +61,7 @@ final class RunningRefresh: ScopeMember {
     /// - Parameters:
     ///   - register: Registers the refresh with the manager: see `AuthenticatedAttempt.register(_:)`. `nil` outside of a manager.
     ///   - operation: Gets and sets the credential. Canceled when the refresh ends in another way.
-    func start(
-        registeredBy register: ((RunningRefresh) -> (@Sendable () -> Void)?)?, _ operation: @escaping @Sendable () async throws -> Void
-    ) {
+    func start(registeredBy register: ((RunningRefresh) -> Unregister?)?, _ operation: @escaping @Sendable () async throws -> Void) {
         if let register {
             guard let unregister = register(self) else { return end(with: .failure(Abandoned())) }
             let hasEnded = state.withLock { state in
@@ -68,7 +70,7 @@ final class RunningRefresh: ScopeMember {
             }
             if hasEnded { return unregister() }
         }
-        // Under the lock, which `enter` takes: an end meanwhile finds the task.
+        // The lock is held so that `enter` and `end` cannot run before `task` is set.
         state.withLock { state in
             guard case .new = state.phase else { return }
             state.task = Task { [self] in
@@ -95,7 +97,7 @@ final class RunningRefresh: ScopeMember {
     func end(with outcome: Result<Void, any Error>) { end(with: outcome) { _ in true } }
 
     private func end(with outcome: Result<Void, any Error>, if condition: (State) -> Bool) {
-        let (waiters, task, unregister): ([Waiter], Task<Void, Never>?, (@Sendable () -> Void)?) = state.withLock { state in
+        let (waiters, task, unregister): ([Waiter], Task<Void, Never>?, Unregister?) = state.withLock { state in
             guard state.outcome == nil, condition(state) else { return ([], nil, nil) }
             state.phase = .ended(outcome)
             defer { (state.task, state.unregister) = (nil, nil) }

@@ -10,8 +10,8 @@ import Foundation
 ///
 /// A request keeps the environment with which it started, for all its attempts and redirects.
 public struct ServerEnvironment: Sendable {
-    /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end. A relative URL inside
-    /// it gets its query. Its fragment has no effect.
+    /// The URL against which relative URLs are resolved. It counts as a folder, with or without a slash at its end. Its query is added
+    /// to relative URLs that stay inside it. Its fragment has no effect.
     public var baseURL: URL?
     /// Header fields for every request that does not set them itself. If there is a `baseURL`, secret fields are only added to requests
     /// for URLs inside it, even after a delegate's change. A loader that changes the URL later decides about the fields itself.
@@ -45,7 +45,7 @@ extension ServerEnvironment {
     /// Removes secret default headers from a request that a delegate or a redirect has led out of the base URL.
     func removeStrayed(_ added: some Sequence<HTTPHeaders.Field>, from request: inout HTTPRequest) {
         if contains(request) { return }
-        // Another value is that of the caller or of the delegate.
+        // Keep a value that is not the default: the caller or the delegate set it. A field with a default among its values goes as a whole.
         for field in added where request.secrets.containsHeader(field.name) {
             if request.headers.values(for: field.name).contains(field.value) { request.headers.remove(field.name) }
         }

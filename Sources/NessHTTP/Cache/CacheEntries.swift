@@ -9,7 +9,7 @@ extension CacheStorageKey: CacheEntryKey {}
 
 /// Values with a size each, by key, in the order of their last use. An operation takes the same time with few values and with many.
 struct CacheEntries<Key: CacheEntryKey, Value: Sendable>: Sendable {
-    /// A link of the ring. The link at index 0 has no entry: the newest entry is before it, the oldest after it.
+    /// A link of the ring. Index 0 is the sentinel: its `older` is the newest entry, its `newer` the oldest.
     private struct Link: Sendable {
         var entry: (key: Key, value: Value, size: Int)?
         var older = 0

@@ -14,7 +14,7 @@ import NessLock
 /// a system crash may lose it, or restore an older or a removed one. Use a folder for one cache at a time. Two processes that use the same
 /// folder find each other's records, but a process removes those of a URL only if it has read or written them, or found them at its start.
 public final class CacheFolder: CacheStorage {
-    // A lookup opens one file by its name. It reads no folder, and waits for no change: the index's lock is held for no system call.
+    // A lookup opens one file by its name. It reads no folder, and does not wait for writes: the index's lock is held for no system call.
     // Changes run one after another. Before the first of them the folder is read for the sizes and the order of use.
 
     /// An access to the folder, for tests.
@@ -103,6 +103,7 @@ public final class CacheFolder: CacheStorage {
             readFolder()
             return index.withLock { $0.keys }
         }
+        // The closure runs off the queue.
         let chosen = keys.filter(isRemoved)
         try await changes.run { [self] in try remove(chosen) }
     }
@@ -136,6 +137,7 @@ public final class CacheFolder: CacheStorage {
             index.withLock { $0.remove(key) }
             // Another program may have put a folder in the file's place. It may stay, because a lookup does not read it.
             guard unlink(path(key)) != 0 else { continue }
+            // Made before the check, because it captures `errno`.
             let error = FileError("remove", path(key))
             if Self.status(path(key)) != nil { failure = error }
         }

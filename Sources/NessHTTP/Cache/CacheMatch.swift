@@ -17,16 +17,16 @@ extension CacheMatch {
     init(_ response: CachedResponse) { self.init(response: response, others: []) }
 
     /// Returns the match for an attempt. A retry must not get a stored failure, such as the one that caused it.
-    func usable(in attempt: Int) -> CacheMatch {
+    func usable(inAttempt attempt: Int) -> CacheMatch {
         guard attempt > 1, let response, response.statusCode >= 400 else { return self }
         return CacheMatch(response: nil, others: others)
     }
 
     /// Makes the request that validates these responses (RFC 9111, 4.1 and 4.3.1). The caller's own conditions stay, because they are about
     /// the caller's copy.
-    func condition(_ request: HTTPRequest) -> HTTPRequest {
+    func conditional(_ request: HTTPRequest) -> HTTPRequest {
         if request.hasConditions { return request }
-        if let response { return response.condition(request) }
+        if let response { return response.conditional(request) }
         if others.isEmpty { return request }
         var request = request
         request.headers[HeaderName.ifNoneMatch] = others.compactMap(\.entityTag).joined(separator: ", ")

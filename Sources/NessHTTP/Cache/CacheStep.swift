@@ -36,7 +36,7 @@ final class CacheStep: Sendable {
         if !request.method.isSafe { return try await upstream.send(request) }
         guard let query = try query(request, over: upstream) else { return try await upstream.send(request) }
         if let answer = answer(to: query) { return answer }
-        return try await ask(query)
+        return try await answerFromStorageOrServer(query)
     }
 
     /// Returns the user's stored response, in place of an error that kept the request from getting its credential.
@@ -51,7 +51,7 @@ final class CacheStep: Sendable {
             query = await findInStorage(query, fetch)
         }
         guard let stored = query.stored.response else { return nil }
-        return stored.use(for: query.directives, at: now) == .validate ? stale(query) : stored.answer(to: request, at: now)
+        return stored.use(for: query.directives, at: now) == .validate ? staleReplacement(for: query) : stored.answer(to: request, at: now)
     }
 
     func reset() async {
@@ -61,9 +61,9 @@ final class CacheStep: Sendable {
 
     // MARK: what is stored
 
+    // Not inlined, like all here that neither a hit in memory nor a waiting request needs: the waiting frame would have room for it.
     /// Looks into memory.
     /// - Returns: The query; `nil` if no response may be taken from the cache, or stored.
-    // Not inlined, like all here that neither a hit in memory nor a waiting request needs: the waiting frame would have room for it.
     @inline(never)
     private func query(_ request: HTTPRequest, of user: String? = nil, over upstream: any Upstream) throws -> CacheQuery? {
         let directives = CacheControl(ofRequest: request.headers)
@@ -98,7 +98,7 @@ final class CacheStep: Sendable {
 
     /// Returns the stored response if `stale-if-error` allows it in place of an error.
     @inline(never)
-    private func stale(_ query: CacheQuery) -> HTTPResponse? {
+    private func staleReplacement(for query: CacheQuery) -> HTTPResponse? {
         let now = now
         guard let stored = query.stored.response, stored.mayReplaceError(for: query.directives, at: now) else { return nil }
         return stored.answer(to: query.request, at: now)
@@ -114,7 +114,7 @@ final class CacheStep: Sendable {
 
     /// Looks into the storage, and asks the server.
     @inline(never)
-    private func ask(_ query: CacheQuery) async throws -> HTTPResponse {
+    private func answerFromStorageOrServer(_ query: CacheQuery) async throws -> HTTPResponse {
         let fetch = cache.beginFetch(query.key)
         defer { cache.endFetch(fetch) }
         var query = query
@@ -124,45 +124,50 @@ final class CacheStep: Sendable {
         }
         if query.directives.has("only-if-cached") { throw nothingStored(query.upstream) }
         do {
-            if stale(query) == nil { return try await get(query, fetch) }
-            return try await query.upstream.sendUntilDeadline { [self, query] in try await get(query, fetch) }
+            if staleReplacement(for: query) == nil { return try await fetchAndStore(query, fetch) }
+            return try await query.upstream.sendUntilDeadline { [self, query] in try await fetchAndStore(query, fetch) }
         } catch {
-            guard !Task.isCancelled, (error as? NessError)?.isTransient == true, let stale = stale(query) else { throw error }
+            guard !Task.isCancelled, (error as? NessError)?.isTransient == true, let stale = staleReplacement(for: query) else {
+                throw error
+            }
             return stale
         }
     }
 
     /// Sends the request to the server, with the validators of a stored response if there is one, and stores the response.
     @inline(never)
-    private func get(_ query: CacheQuery, _ fetch: Int) async throws -> HTTPResponse {
+    private func fetchAndStore(_ query: CacheQuery, _ fetch: Int) async throws -> HTTPResponse {
         var sent = now
-        var asked = query.stored.condition(query.request)
+        var asked = query.stored.conditional(query.request)
         asked[IsConditionedByCache.self] = asked.hasConditions && !query.request.hasConditions
         var response = try await query.upstream.send(asked)
         if response.statusCode == 304, asked[IsConditionedByCache.self] {
-            if let updated = updated(by: response, query) {
-                await keep(updated, query, sent: sent, fetch, confirmedBy: response)
+            if let (updated, confirmed) = updated(by: response, query) {
+                await keep(updated, query, sent: sent, fetch, confirmed: confirmed)
                 return updated
             }
             // The 304 does not concern the stored response.
             sent = now
             response = try await query.upstream.send(query.request)
         }
-        if [500, 502, 503, 504].contains(response.statusCode), let stale = stale(query) { return stale }
+        if [500, 502, 503, 504].contains(response.statusCode), let stale = staleReplacement(for: query) { return stale }
         // A response to the caller's own conditions or range may be a part or a 304. Only a 200 is complete.
         if response.statusCode == 200 || !query.request.hasConditions { await keep(response, query, sent: sent, fetch) }
         return response
     }
 
-    /// Returns the stored response that a 304 confirms, with the new fields.
+    /// A confirmed response in a box, so that the frame that waits for the server has room for a pointer only.
+    private typealias Confirmed = CopyOnWriteBox<CachedResponse>
+
+    /// Returns the stored response that a 304 confirms: with the new fields, and as it was stored. `nil` if the 304 does not concern it.
     @inline(never)
-    private func updated(by response: HTTPResponse, _ query: CacheQuery) -> HTTPResponse? {
-        guard isAnswer(response, to: query) else { return nil }
-        return query.stored.confirmed(by: response)?.updated(by: response)
+    private func updated(by response: HTTPResponse, _ query: CacheQuery) -> (HTTPResponse, Confirmed)? {
+        guard isForSameKey(response, as: query), let confirmed = query.stored.confirmed(by: response) else { return nil }
+        return confirmed.updated(by: response).map { ($0, Confirmed(confirmed)) }
     }
 
-    /// True unless the response is that of a redirect's target, which was stored below, or a loader changed method, URL or credential.
-    private func isAnswer(_ response: HTTPResponse, to query: CacheQuery) -> Bool {
+    /// False after a redirect (its target was stored below), or if a loader changed the method, URL or credential.
+    private func isForSameKey(_ response: HTTPResponse, as query: CacheQuery) -> Bool {
         // A loader below may have set an option, which tells nothing of the server.
         response.history.isEmpty && response.request.method == .get
             && CacheKey(
@@ -176,20 +181,20 @@ final class CacheStep: Sendable {
             || response.request.cacheVariant(by: response.headers) == query.request.cacheVariant(by: response.headers)
     }
 
-    /// Stores a response, or a stored one that a 304 confirmed. If it may not be stored, removes the older response that it replaces.
+    /// Stores a response. If it may not be stored, removes the older response that it replaces.
+    /// - Parameter confirmed: The stored response that a 304 confirmed, and of which `response` is the update. `nil` for another response.
     @inline(never)
     private func keep(
-        _ response: HTTPResponse, _ query: CacheQuery, sent: Date, _ fetch: Int, confirmedBy confirmation: HTTPResponse? = nil
+        _ response: HTTPResponse, _ query: CacheQuery, sent: Date, _ fetch: Int, confirmed: Confirmed? = nil
     ) async {
-        guard isAnswer(response, to: query), isOfSameVariant(response, as: query) else { return }
-        let stored = confirmation.flatMap { query.stored.confirmed(by: $0) }
-        let entry = CachedResponse(response, to: query.request, sent: sent, received: now, checksum: stored?.checksum)
+        guard isForSameKey(response, as: query), isOfSameVariant(response, as: query) else { return }
+        let entry = CachedResponse(response, to: query.request, sent: sent, received: now, checksum: confirmed?.fields.checksum)
         if let entry {
-            // A record has no cookies.
+            // Records omit `Set-Cookie`, so a secret one may be stored.
             let isSecret = response.headers.contains {
                 !$0.name.equalsIgnoringCase(HeaderName.setCookie) && query.request.secrets.containsHeader($0.name)
             }
-            let isWritten = stored.map(entry.isWritten) ?? false
+            let isWritten = confirmed.map { entry.isWritten(in: $0.fields) } ?? false
             await cache.store(entry, query.key, fetch, clock, isSecret: isSecret, isWritten: isWritten)
         } else if response.statusCode < 300 || [404, 410].contains(response.statusCode) {
             await cache.remove(query.key, clock)
@@ -206,7 +211,7 @@ final class CacheStep: Sendable {
             try begin()
             let fetch = cache.beginFetch(query.key)
             defer { cache.endFetch(fetch) }
-            return try await get(CacheQuery(request, query.key, query.directives, CacheMatch(stored), upstream), fetch)
+            return try await fetchAndStore(CacheQuery(request, query.key, query.directives, CacheMatch(stored), upstream), fetch)
         }
     }
 
@@ -215,7 +220,7 @@ final class CacheStep: Sendable {
     /// Removes the stored responses that a request with an unsafe method may have changed (RFC 9111, 4.4).
     @inline(never)
     func invalidate(after request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>) async {
-        // The server may have acted on a request that failed, and acted on one that it redirected.
+        // Without a response, the server may have acted. With an error status and no redirect, it did not.
         let response = try? outcome.get()
         if let response, response.statusCode >= 400, response.url == request.url { return }
         for url in targets(of: request, response) { await cache.invalidate(url, clock) }

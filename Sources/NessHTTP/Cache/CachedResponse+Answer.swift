@@ -35,7 +35,7 @@ extension CachedResponse {
             return request.members(of: HeaderName.ifNoneMatch).contains { tag in tag == "*" || mine.map { Self.isSame(tag, $0) } == true }
         }
         guard let since = Self.date(HeaderName.ifModifiedSince, in: request) else { return false }
-        return Self.date(HeaderName.lastModified, in: headers) ?? Self.date(HeaderName.date, in: headers) ?? received <= since
+        return (Self.date(HeaderName.lastModified, in: headers) ?? Self.date(HeaderName.date, in: headers) ?? received) <= since
     }
 
     /// True unless If-Range names another version. It compares entity tags strongly, and dates as text.
@@ -52,13 +52,15 @@ extension CachedResponse {
         guard halves.count == 2, halves[0].equalsIgnoringCase("bytes") else { return nil }
         let ends = halves[1].split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2 else { return nil }
-        let first = HeaderFieldValue.number(ends[0]), last = HeaderFieldValue.number(ends[1]), count = Int64(body.count)
+        let count = Int64(body.count)
         if ends[0].isEmpty {
-            guard let last, last > 0, count > 0 else { return nil }
-            return Int(count - min(last, count))..<body.count
+            guard let length = HeaderFieldValue.number(ends[1]), length > 0, count > 0 else { return nil }
+            return Int(count - min(length, count))..<body.count
         }
-        guard let first, first < count, last != nil || ends[1].isEmpty, last ?? first >= first else { return nil }
-        return Int(first)..<Int(min(last ?? count, count - 1) + 1)
+        guard let first = HeaderFieldValue.number(ends[0]), let last = ends[1].isEmpty ? .max : HeaderFieldValue.number(ends[1]),
+            first < count, first <= last
+        else { return nil }
+        return Int(first)..<Int(min(last, count - 1) + 1)
     }
 }
 

@@ -8,7 +8,7 @@ extension CachedResponse {
     }
 
     /// Makes a request that validates this response. Without a validator the request stays unchanged.
-    func condition(_ request: HTTPRequest) -> HTTPRequest {
+    func conditional(_ request: HTTPRequest) -> HTTPRequest {
         var request = request
         if let entityTag { request.headers[HeaderName.ifNoneMatch] = entityTag }
         if let date = headers.values(for: HeaderName.lastModified).first, HTTPDate.parse(date) != nil {

@@ -83,7 +83,8 @@ struct CachedResponse: Sendable {
         if staleness < 0 { return .answer }
         guard mayBeStale else { return .validate }
         if let allowed = wanted.seconds("max-stale", missing: .infinity), staleness <= allowed { return .answer }
-        return wanted.has("min-fresh") || staleness >= tolerance("stale-while-revalidate") ? .validate : .answerAndRevalidate
+        if wanted.has("min-fresh") || staleness >= tolerance("stale-while-revalidate") { return .validate }
+        return .answerAndRevalidate
     }
 
     /// Checks whether the stored response may replace an error (RFC 5861, 4).
@@ -100,8 +101,8 @@ struct CachedResponse: Sendable {
         max(0, lifetime + longestTolerance - age(at: now)) + 604_800
     }
 
-    /// Checks whether the record of an older response may stay for this one, which a 304 confirmed: if only its time differs, and no use
-    /// depends on the time.
+    /// True if the stored record need not be rewritten after a 304: only its time differs, and its time is never used.
+    /// - Parameter older: The stored response, which the 304 confirmed.
     func isWritten(in older: CachedResponse) -> Bool {
         func lasting(_ headers: HTTPHeaders) -> HTTPHeaders {
             var headers = headers
@@ -118,7 +119,7 @@ struct CachedResponse: Sendable {
 
     private var longestTolerance: TimeInterval { max(tolerance("stale-while-revalidate"), tolerance("stale-if-error")) }
 
-    /// At most 68 years, as for `max-age`: a server may set an `Expires` in the year 9999.
+    /// The explicit lifetime in seconds, or 0. At most 68 years, as for `max-age`: a server may set an `Expires` in the year 9999.
     private static func lifetime(_ headers: HTTPHeaders, _ control: CacheControl, received: Date) -> TimeInterval {
         if let seconds = control.seconds("max-age") { return seconds }
         // "0" and other invalid dates count as a time in the past (RFC 9111, 5.3).

@@ -37,7 +37,7 @@ final class CacheQuery: Sendable {
         self.request = request
         self.key = key
         self.directives = directives
-        self.stored = stored.usable(in: upstream.attempt)
+        self.stored = stored.usable(inAttempt: upstream.attempt)
         self.upstream = upstream
     }
 

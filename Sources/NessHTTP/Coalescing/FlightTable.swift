@@ -24,10 +24,10 @@ struct FlightTable<Shared: SharedFlight>: Sendable {
     private var entries: [RequestIdentity: Entry] = [:]
     /// The number of flights so far.
     private var count = 0
-    /// The numbers of the last flights before the last writes, by the hash of the writes' targets. If two targets have one hash, a read
-    /// may be sent without need.
+    /// The numbers of the last flights before the last writes, by the hash of the writes' targets. The key is the hash, so that
+    /// the table keeps no URL in memory. If two targets have one hash, a read may be sent without need.
     private var lastBeforeWrite: [Int: Int] = [:]
-    /// The number of writes at which those are forgotten that close no read in flight.
+    /// The number of writes above which the table drops those that no longer close a read.
     private var writeLimit = FlightTable.leastWriteLimit
     private static var leastWriteLimit: Int { 16 }
 
@@ -37,7 +37,7 @@ struct FlightTable<Shared: SharedFlight>: Sendable {
     /// Returns the flight that an equal request may join.
     func running(_ identity: RequestIdentity) -> Shared? {
         guard let entry = entries[identity], entry.flight.isOpen else { return nil }
-        let isClosed = entry.isRead && !lastBeforeWrite.isEmpty && entry.number <= lastBeforeWrite[identity.target.hashValue] ?? 0
+        let isClosed = entry.isRead && !lastBeforeWrite.isEmpty && entry.number <= (lastBeforeWrite[identity.target.hashValue] ?? 0)
         return isClosed ? nil : entry.flight
     }
 

@@ -81,14 +81,14 @@ public struct Cookie: Sendable, Hashable {
         self.init(
             name: name, value: value, domain: domain, includesSubdomains: !isHostOnly,
             path: attributes.path.utf8.first == UInt8(ascii: "/") ? attributes.path : url.folder,
-            expires: attributes.maximumAge ?? attributes.expires.map { min($0, now + Self.maximumAge) }, isSecure: attributes.isSecure,
+            expires: attributes.maxAgeExpiry ?? attributes.expires.map { min($0, now + Self.maximumAge) }, isSecure: attributes.isSecure,
             isHTTPOnly: attributes.isHTTPOnly)
     }
 
     /// Checks for control characters. A tab is allowed (RFC 6265bis, 5.6).
     private static func hasControl(_ text: String) -> Bool { text.utf8.contains { ($0 < 32 && $0 != 9) || $0 == 127 } }
 
-    private static func pair(_ text: Substring) -> (String, String?) {
+    private static func pair(_ text: Substring) -> (name: String, value: String?) {
         func trimmed(_ text: Substring) -> String { HeaderFieldValue.trimmed(String(text)) }
         guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")) else { return (trimmed(text), nil) }
         return (trimmed(text[..<sign]), trimmed(text[text.utf8.index(after: sign)...]))
@@ -96,7 +96,7 @@ public struct Cookie: Sendable, Hashable {
 
     private struct Attributes {
         var domain = "", path = "", isSecure = false, isHTTPOnly = false
-        var expires: Date?, maximumAge: Date?
+        var expires: Date?, maxAgeExpiry: Date?
     }
 
     /// Reads the attributes. The last of each name counts; invalid ones are ignored.
@@ -112,7 +112,7 @@ public struct Cookie: Sendable, Hashable {
             case "secure": attributes.isSecure = true
             case "httponly": attributes.isHTTPOnly = true
             case "expires": attributes.expires = CookieDate.parse(value) ?? attributes.expires
-            case "max-age": attributes.maximumAge = end(maximumAge: value, now) ?? attributes.maximumAge
+            case "max-age": attributes.maxAgeExpiry = end(maximumAge: value, now) ?? attributes.maxAgeExpiry
             default: break
             }
         }
@@ -135,7 +135,7 @@ public struct Cookie: Sendable, Hashable {
 
     /// The domain of a cookie, and whether only that host gets it; `nil` if this host may not set the cookie. A host sets cookies for its
     /// site and the domains in it: see `PublicSuffix`.
-    private static func domain(_ given: String, from host: String) -> (String, Bool)? {
+    private static func domain(_ given: String, from host: String) -> (domain: String, isHostOnly: Bool)? {
         if given.isEmpty { return (host, true) }
         if given.isExactly(host) { return (host, ParsedURL.isAddress(host: host) || PublicSuffix.contains(host)) }
         guard isInside(host, given), PublicSuffix.site(of: given) == PublicSuffix.site(of: host), let first = given.utf8.first,

@@ -6,7 +6,7 @@ package enum CookieDate {
     /// Reads a date.
     /// - Returns: `nil` if a part is missing or no such date exists.
     package static func parse(_ text: String) -> Date? {
-        var time: [Int]?
+        var time: (hour: Int, minute: Int, second: Int)?
         var day: Int?
         var month: Int?
         var year: Int?
@@ -21,12 +21,14 @@ package enum CookieDate {
                 year = read < 70 ? read + 2_000 : read < 100 ? read + 1_900 : read
             }
         }
-        guard let time, let day, let month, let year, year >= 1_601, time[0] < 24, time[1] < 60, time[2] < 60 else { return nil }
+        guard let time, let day, let month, let year, year >= 1_601, time.hour < 24, time.minute < 60, time.second < 60 else {
+            return nil
+        }
         var parts = tm()
         (parts.tm_year, parts.tm_mon, parts.tm_mday) = (Int32(year - 1_900), Int32(month), Int32(day))
-        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (Int32(time[0]), Int32(time[1]), Int32(time[2]))
+        (parts.tm_hour, parts.tm_min, parts.tm_sec) = (Int32(time.hour), Int32(time.minute), Int32(time.second))
         let seconds = timegm(&parts)
-        // A day that the month does not have became one of another month.
+        // `timegm` turns 31 February into 3 March.
         return parts.tm_mday == day ? Date(timeIntervalSince1970: TimeInterval(seconds)) : nil
     }
 
@@ -40,12 +42,12 @@ package enum CookieDate {
     }
 
     /// Parses hours, minutes and seconds of one or two digits each. Characters after them are ignored.
-    private static func readTime(_ word: Substring.UTF8View) -> [Int]? {
+    private static func readTime(_ word: Substring.UTF8View) -> (hour: Int, minute: Int, second: Int)? {
         let parts = word.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].allSatisfy(\.isDigit), parts[1].allSatisfy(\.isDigit), let hour = number(parts[0], 1...2),
             let minute = number(parts[1], 1...2), let second = number(parts[2], 1...2)
         else { return nil }
-        return [hour, minute, second]
+        return (hour, minute, second)
     }
 
     /// Parses the number at the start of a word, if it has an allowed number of digits. Characters after it are ignored.

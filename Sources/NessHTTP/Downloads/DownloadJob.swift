@@ -1,4 +1,3 @@
-import Foundation
 import NessLock
 
 /// A download to one file, which its callers share. It owns the partial file and its record, the claim to them, and the exchanges of each
@@ -14,7 +13,8 @@ import NessLock
 /// | some | none | paused, or before the next attempt | fails |
 /// | none | one | dropped, and about to close the file | waits |
 /// | none | none | ended | starts |
-// `@unchecked Sendable`: the lock of `places` guards every variable, because the state of one job decides about others.
+///
+/// `@unchecked Sendable`: the lock of `places` guards every variable, because the state of one job decides about others.
 final class DownloadJob: @unchecked Sendable {
     /// A partial file that jobs want to use. A class, so that it changes in place. `@unchecked Sendable` as the job.
     private final class Place: @unchecked Sendable {
@@ -48,9 +48,8 @@ final class DownloadJob: @unchecked Sendable {
     private var callers = 0
     /// The file of the last run.
     private var place: Place?
-    /// The path of the partial file in a temporary folder. `nil` if it lies beside the destination.
-    private var temporaryPath: String?
     private var saved: Saved?
+    private let opener = PartialFileOpener()
 
     // MARK: callers
 
@@ -66,17 +65,17 @@ final class DownloadJob: @unchecked Sendable {
     func detach() {
         Self.places.withLock { places in
             callers -= 1
-            if callers == 0 { leavePlace(&places) }
+            if callers == 0 { abandonPlace(&places) }
         }
     }
 
-    private func leavePlace(_ places: inout [String: Place]) {
+    private func abandonPlace(_ places: inout [String: Place]) {
         guard let place else { return }
         place.jobs -= 1
-        Self.forget(place, &places)
+        Self.removeIfUnused(place, &places)
     }
 
-    private static func forget(_ place: Place, _ places: inout [String: Place]) {
+    private static func removeIfUnused(_ place: Place, _ places: inout [String: Place]) {
         if place.isUnused, places[place.path] === place { places[place.path] = nil }
     }
 
@@ -91,8 +90,8 @@ final class DownloadJob: @unchecked Sendable {
 
     /// Fetches a file, or returns the response of a run that has saved it since `forgetResponse()`.
     ///
-    /// Without that response, a pause between the rename of the file and the result would fetch the file again, and a folder would get it
-    /// twice. A paused caller also gets the file that the callers who did not pause have received meanwhile.
+    /// Otherwise a pause just after the rename would download the file again, leaving two copies in a folder. A paused caller also gets the
+    /// file that the callers who did not pause have received meanwhile.
     /// - Throws: `FileError` if another download uses the file; `CancellationError`; the errors of `DownloadRun.run()`.
     func run(_ download: DownloadRequest) async throws -> HTTPResponse {
         try download.check()
@@ -100,10 +99,10 @@ final class DownloadJob: @unchecked Sendable {
         return try await claim(download.partialPath, for: identity) {
             if let response = savedResponse(to: identity) { return response }
             if let response = try await download.existingFile() { return response }
-            let run = DownloadRun(download, try await openFile(of: download))
+            let run = DownloadRun(download, try await opener.open(for: download))
             let response = try await run.run()
             if let path = response.file?.path {
-                removeTemporaryFolder()
+                opener.removeTemporaryFolder()
                 let file = FileIdentity(of: path)
                 Self.places.withLock { _ in saved = file.map { Saved(response: response, identity: identity, file: $0) } }
             }
@@ -123,92 +122,50 @@ final class DownloadJob: @unchecked Sendable {
     func claim<Value: Sendable>(
         _ path: String, for identity: DownloadIdentity, _ operation: () async throws -> Value
     ) async throws -> Value {
-        let (place, waiter) = try enter(path, identity)
+        let (place, waiter) = try acquire(path, identity)
         try await waiter?.wait()
-        defer { Self.leave(place) }
+        defer { Self.release(place) }
         try Task.checkCancellation()
         return try await operation()
     }
 
     /// Takes the file, or joins the queue for it.
-    private func enter(_ path: String, _ identity: DownloadIdentity) throws -> (place: Place, waiter: Waiter?) {
+    private func acquire(_ path: String, _ identity: DownloadIdentity) throws -> (place: Place, waiter: Waiter?) {
         try Self.places.withLock { places in
             // The callers have ended since the run started.
             guard callers > 0 else { throw CancellationError() }
-            let next = places[path] ?? Place(path, identity)
-            guard next.identity == identity || next.jobs == (next === place ? 1 : 0) else { throw next.claimError }
-            if next !== place {
-                leavePlace(&places)
-                (place, places[path]) = (next, next)
-                next.jobs += 1
+            let wanted = places[path] ?? Place(path, identity)
+            let hasOtherJobs = wanted.jobs > (wanted === place ? 1 : 0)
+            guard wanted.identity == identity || !hasOtherJobs else { throw wanted.claimError }
+            if wanted !== place {
+                abandonPlace(&places)
+                (place, places[path]) = (wanted, wanted)
+                wanted.jobs += 1
             }
-            next.identity = identity
-            if next.isBusy {
-                return (next, next.waiting.join { id in Waiter { _ = Self.places.withLock { _ in next.waiting.leave(id) } } })
+            wanted.identity = identity
+            if wanted.isBusy {
+                return (wanted, wanted.waiting.join { id in Waiter { _ = Self.places.withLock { _ in wanted.waiting.leave(id) } } })
             }
-            next.isBusy = true
-            return (next, nil)
+            wanted.isBusy = true
+            return (wanted, nil)
         }
     }
 
     /// Hands the file to the run that has waited longest.
-    private static func leave(_ place: Place) {
+    private static func release(_ place: Place) {
         // A run that was canceled at this moment did not get the file.
-        while let next = next(at: place), !next.resume() {}
+        while let waiter = takeNextWaiter(of: place), !waiter.resume() {}
     }
 
-    private static func next(at place: Place) -> Waiter? {
+    private static func takeNextWaiter(of place: Place) -> Waiter? {
         places.withLock { places in
-            if let next = place.waiting.takeFirst() { return next }
+            if let waiter = place.waiting.takeFirst() { return waiter }
             place.isBusy = false
-            forget(place, &places)
+            removeIfUnused(place, &places)
             return nil
         }
     }
 
     /// The number of runs that wait for a partial file.
     static func waitingCount(_ path: String) -> Int { places.withLock { $0[path]?.waiting.count ?? 0 } }
-
-    // MARK: the partial file
-
-    /// Opens the partial file.
-    ///
-    /// A sandboxed Mac app may write to the file that the user chose, but not make another one beside it. The partial file then lies in a
-    /// temporary folder of the destination's volume, so that it can still be renamed. Another run of the app does not find it there.
-    /// - Parameters:
-    ///   - download: The download.
-    ///   - isForbidden: Tells whether the sandbox is the reason of an error.
-    ///   - makeFolder: Makes the temporary folder for a destination. `nil` if the platform offers none.
-    /// - Throws: `FileError`, for example if another process has the file open.
-    func openFile(
-        of download: DownloadRequest, isForbidden: (FileError) -> Bool = { $0.code == EPERM },
-        makeFolder: (URL) throws -> URL? = DownloadJob.replacementFolder
-    ) async throws -> PartialFile {
-        let temporary = Self.places.withLock { _ in temporaryPath }
-        do {
-            return try await download.openFile(at: temporary ?? download.partialPath)
-        } catch let error as FileError {
-            guard case .file(let file) = download.target.destination, temporary == nil, isForbidden(error),
-                let folder = try? makeFolder(file)
-            else { throw error }
-            let name = URL(fileURLWithPath: download.partialPath).lastPathComponent
-            let path = folder.appendingPathComponent(name, isDirectory: false).path
-            Self.places.withLock { _ in temporaryPath = path }
-            return try await download.openFile(at: path)
-        }
-    }
-
-    private static func replacementFolder(for file: URL) throws -> URL? {
-        #if os(macOS)
-        try FileManager.default.url(for: .itemReplacementDirectory, in: .userDomainMask, appropriateFor: file, create: true)
-        #else
-        nil
-        #endif
-    }
-
-    /// Removes the temporary folder of a partial file that has got its final name. A later run makes another one.
-    func removeTemporaryFolder() {
-        guard let path = Self.places.withLock({ _ in temporaryPath.take() }) else { return }
-        rmdir(URL(fileURLWithPath: path).deletingLastPathComponent().path)
-    }
 }

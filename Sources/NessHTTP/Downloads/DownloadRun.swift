@@ -7,14 +7,18 @@ final class DownloadRun: Sendable {
     private let file: PartialFile
     /// The version of the saved file, for a conditional request. `nil` to request the file unconditionally.
     private let version: Lock<FileVersion?>
-    /// True until the server has shown that it does not support ranges.
-    private let mayKnowRanges: Lock<Bool>
+    /// True while requests may ask for ranges. False after a range was ignored. The first restart tries ranges again: the file may only
+    /// have changed.
+    private let usesRanges: Lock<Bool>
+    /// The largest number of restarts: one for an outdated partial file, one for a file that changed during the download, and one in
+    /// reserve. More mean a faulty server. From the second restart on, the file is requested as a whole.
+    private static let restartLimit = 3
 
     init(_ download: DownloadRequest, _ file: PartialFile) {
         self.download = download
         self.file = file
         version = Lock(download.savedVersion())
-        mayKnowRanges = Lock(download.isResumable)
+        usesRanges = Lock(download.isResumable)
     }
 
     private var target: DownloadTarget { download.target }
@@ -24,7 +28,7 @@ final class DownloadRun: Sendable {
             // An earlier run may have ended after the last byte, before it renamed the file. Fetch the last byte again, so that the server
             // confirms the version.
             file.forgetLastByte()
-            var response = try await fetch()
+            var response = try await fetchWithRestarts()
             if !response.isTaken, response.value.statusCode == 304, let version = version.withLock({ $0 }) {
                 if let unchanged = unchanged(response.value, version), await isExpected(unchanged.file) {
                     // The partial file of another version is useless.
@@ -33,7 +37,7 @@ final class DownloadRun: Sendable {
                 }
                 // The saved file was replaced meanwhile or is not the expected one, or the server speaks of another version.
                 self.version.withLock { $0 = nil }
-                response = try await fetch()
+                response = try await fetchWithRestarts()
             }
             if response.isTaken { return try await save(response.value) }
             // The response is an unfollowed redirect, a 401 or a failure. The steps above judge it.
@@ -109,25 +113,24 @@ final class DownloadRun: Sendable {
     /// True if a request can ask the server for the rest of the file.
     private var canContinue: Bool {
         let record = file.record
-        return record.validator != nil && record.total != nil && mayKnowRanges.withLock { $0 }
+        return record.validator != nil && record.total != nil && usesRanges.withLock { $0 }
     }
 
     private typealias Answer = (value: HTTPResponse, isTaken: Bool)
 
     /// Sends requests until no byte is missing, or until the server responds without the bytes.
-    private func fetch() async throws -> Answer {
+    private func fetchWithRestarts() async throws -> Answer {
         var restarts = 0
         while true {
             do {
                 return try await fetchSpans()
             } catch is RangeMismatch {
-                // One restart for an outdated partial file, one for a file that changed during the download. More mean a faulty server. A
-                // request that must not be repeated has asked for no range, and no restart would help.
                 restarts += 1
-                guard download.isResumable, restarts <= 3 else {
+                // A request that must not be repeated has asked for no range, and no restart would help.
+                guard download.isResumable, restarts <= Self.restartLimit else {
                     throw download.error(.malformedResponse, "the server responds to range requests with bytes that were not requested")
                 }
-                mayKnowRanges.withLock { $0 = restarts == 1 }
+                usesRanges.withLock { $0 = restarts == 1 }
                 try await file.restart()
             }
         }
@@ -135,11 +138,7 @@ final class DownloadRun: Sendable {
 
     /// Fetches the missing bytes, in parallel if the file is split into several spans.
     private func fetchSpans() async throws -> Answer {
-        if file.record.isEmpty, target.partCount > 1, mayKnowRanges.withLock({ $0 }), let first = try await fetchFirstByte(),
-            !first.isTaken || first.value.statusCode != 206 || file.record.isComplete
-        {
-            return first
-        }
+        if let answer = try await probe() { return answer }
         let spans = file.record.spans
         if spans.count == 1 { return try await fetch(span: 0) }
         return try await withThrowingTaskGroup(of: Answer.self) { group in
@@ -159,6 +158,16 @@ final class DownloadRun: Sendable {
             guard let last else { throw RangeMismatch() }
             return last
         }
+    }
+
+    /// Requests the first byte of a file that is to be fetched in parts.
+    /// - Returns: The response if it settles the fetch: it is the whole file, or not one that the sink takes. `nil` if bytes are missing.
+    private func probe() async throws -> Answer? {
+        guard file.record.isEmpty, target.partCount > 1, usesRanges.withLock({ $0 }), let first = try await fetchFirstByte() else {
+            return nil
+        }
+        let isPart = first.isTaken && first.value.statusCode == 206
+        return isPart && !file.record.isComplete ? nil : first
     }
 
     /// Requests the first byte, to learn the file's length and whether the server supports ranges. `nil` if the file cannot be fetched in
@@ -202,7 +211,7 @@ final class DownloadRun: Sendable {
             answer.value.headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size == record.count
         else { throw RangeMismatch() }
         try file.updateRecord(of: generation) { $0.total = $0.count }
-        // Like the head of an empty part, whose file the record describes.
+        // Present it as an empty 206; the record supplies the file's fields.
         var part = answer.value
         part.statusCode = 206
         part.body = Data()
@@ -214,7 +223,7 @@ final class DownloadRun: Sendable {
     private func send(span index: Int, requesting requested: DownloadSink.RequestedBytes) async throws -> Answer {
         let sink = DownloadSink(
             file, of: target, span: index, requested: requested, condition: version.withLock { $0?.condition },
-            onIgnoredRange: { [self] in mayKnowRanges.withLock { $0 = false } })
+            onIgnoredRange: { [self] in usesRanges.withLock { $0 = false } })
         var response: HTTPResponse
         do {
             response = try await file.during { try await download.send(download.request, sink) }

@@ -228,15 +228,3 @@ extension HTTPRequest: RedactedValue {
     /// The method and the URL, without secrets.
     public var description: String { redactor.redacted(self) }
 }
-
-/// The kind of a request, by the place of its result.
-public enum RequestKind: Sendable, Hashable {
-    /// The response is collected in memory.
-    case data
-    /// The response is collected in memory, and the request reports its progress as an upload.
-    case upload
-    /// The response is written to a file.
-    case download
-    /// The response is passed to a reader while it arrives, and not kept.
-    case stream
-}

@@ -102,7 +102,7 @@ public struct HTTPNext: Sendable {
 
     /// Sends a request in place of the one that the loader was given. The caller's validators, sink and decoder apply to its response.
     func replacing(by request: HTTPRequest) async throws -> HTTPResponse {
-        try await run(request, in: context.replacing(by: request))
+        try await run(request, in: context.acceptingReplacement(request))
     }
 
     private func run(_ request: HTTPRequest, in context: CallContext) async throws -> HTTPResponse {

@@ -9,13 +9,15 @@
 /// | | cookies | `CookieJar` |
 /// | | loaders at `.authenticated` | |
 /// | | cache | `CacheStep` |
-/// | | decision about another attempt | `RetryStep` |
+/// | | validators, decision about another attempt | `RetryStep` |
 /// | all who share it | flight: joined or started | `FlightStep`, `SharingStep` |
 /// | | download | `DownloadJob` |
-/// | | redirects | `RedirectHistory` |
+/// | | redirects; for the target, cookies and cache again | `RedirectHistory` |
 /// | an exchange | check, circuit breaker, queues, throttle | `ExchangeStep` |
 /// | | loaders at `.exchange` | |
 /// | | wire | `Wire`, `Transport` |
+///
+/// A step lies in the folder of its feature. Those that ask the call (preparation, retry, flight, exchange) lie here.
 ///
 /// A step calls the next one. What does not have to wait is a synchronous function. What neither the configuration nor the request uses is
 /// `nil` or empty, and costs a request nothing.
@@ -180,7 +182,7 @@ final class Pipeline: Sendable {
         var context = context
         if case .inherited = context.options.authentication { context.credentialScope = context.options.environment.baseURL }
         do {
-            let attempt = AuthenticatedCall(context: context, running: running, hasReplacement: cache != nil, next: identified)
+            let attempt = CredentialAttempt(context: context, running: running, hasReplacement: cache != nil, next: identified)
             return try await credentials.send(request, by: authentication, for: attempt)
         } catch {
             // Without a network there may be no credential, but the user may have a stored response.

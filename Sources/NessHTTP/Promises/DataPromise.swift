@@ -16,8 +16,3 @@ public struct DataResult: Sendable {
 
     package init(message: HTTPResponse) { self.message = message }
 }
-
-/// A running request that sends a file, and collects the response in memory.
-///
-/// `@unchecked Sendable` like `RequestPromise`: the class adds no state.
-public final class UploadPromise: RequestPromise<DataResult>, @unchecked Sendable {}

@@ -17,8 +17,8 @@ struct CopyOnWriteBox<Fields: Sendable>: Sendable {
     /// Returns true if both share their storage.
     func isIdentical(to other: CopyOnWriteBox) -> Bool { storage === other.storage }
 
-    /// Changes any number of fields with one allocation.
     // Not inlined: the async frame of a function that changes a message would otherwise have room for all fields.
+    /// Changes any number of fields with one allocation.
     @inline(never)
     mutating func change(_ body: (inout Fields) -> Void) {
         var fields = storage.fields

@@ -12,13 +12,15 @@ enum LibcurlText {
         let text = reason.lowercased()
         if let refused = refusedTunnel(text, reason, underlying) { return refused }
         // URLSession on Linux gives no more of libcurl's words.
-        if var failure = tooLong(text), underlying != nil {
+        let isURLSession = underlying != nil
+        if isURLSession, var failure = tooLong(text) {
             failure.underlying = underlying
             return failure
         }
         let kind = kind ?? self.kind(text: text) ?? .connectionLost
         var failure = TransportError(kind, reason, underlying: underlying)
         if kind == .tls { failure.tlsFailure = tlsFailure ?? self.tlsFailure(text: text) }
+        // The handshake failed, so no request was sent.
         if text.contains("ssl_connect") { failure.repetition = .always }
         return failure
     }
@@ -48,6 +50,7 @@ enum LibcurlText {
         return failure
     }
 
+    /// The kinds of TLS failures by the words for them. The first match wins, so the order matters.
     private static let tlsFailuresByText: [(String, TLSFailure)] = [
         ("pinned public key", .pinMismatch),
         // Alerts are the server's words about the client's certificate (RFC 8446, 6.2).
@@ -67,6 +70,7 @@ enum LibcurlText {
         tlsFailuresByText.first { text.contains($0.0) }?.1 ?? .other
     }
 
+    /// The kinds of errors by the words for them. The first match wins, so the order matters.
     private static let kindsByText: [(String, TransportError.Kind)] = [
         ("bytes remaining", .truncated), ("outstanding read data", .truncated), ("partial file", .truncated),
         // The connection ended below TLS, during the handshake or later. Neither the certificate nor the protocol is at fault.

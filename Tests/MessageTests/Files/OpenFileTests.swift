@@ -59,34 +59,33 @@ import Testing
     func sandbox() async throws {
         try await withFolder { folder in
             let file = folder.appendingPathComponent("a.bin"), temporary = folder.appendingPathComponent("replacement")
-            let request = HTTPRequest(url: try url("https://mock.test/a")), job = DownloadJob()
+            let request = HTTPRequest(url: try url("https://mock.test/a"))
             let download = DownloadRequest(
                 request: request, target: DownloadTarget(destination: .file(file), segments: 1), source: "s", keepsContentCoding: false,
                 elapsed: { .zero }, send: { _, _ in throw CancellationError() }, reportSaved: { _ in },
                 makeError: { kind, reason, _, _ in NessError(kind, NessError.Context(request: request, reason: reason)) })
             // Stands for the sandbox: the partial file can't be made.
             try FileManager.default.createDirectory(atPath: download.partialPath, withIntermediateDirectories: true)
-            await #expect(throws: FileError.self) { _ = try await job.openFile(of: download, makeFolder: { _ in temporary }) }
-            func open() async throws -> PartialFile {
-                try await job.openFile(of: download, isForbidden: { _ in true }) { destination in
-                    #expect(destination == file)
-                    try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
-                    return temporary
-                }
+            let unneeded = PartialFileOpener(makeFolder: { _ in temporary })
+            await #expect(throws: FileError.self) { _ = try await unneeded.open(for: download) }
+            let opener = PartialFileOpener(isForbidden: { _ in true }) { destination in
+                #expect(destination == file)
+                try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
+                return temporary
             }
-            let first = try await open()
+            let first = try await opener.open(for: download)
             try await first.open()
             try first.updateRecord(of: first.present.generation) { $0.validator = "\"v1\"" }
             try await first.write(Data("01234".utf8), toSpan: 0, in: first.present.generation)
             await first.close()
             // The download was paused. It goes on where it was, although no second folder can be made.
-            let second = try await open()
+            let second = try await opener.open(for: download)
             #expect(second.record.count == 5)
             try await second.open()
             try await second.write(Data("56789".utf8), toSpan: 0, in: second.present.generation)
             #expect(try await second.finish(as: file, replaces: true) == file)
             #expect(try Data(contentsOf: file) == Data("0123456789".utf8))
-            job.removeTemporaryFolder()
+            opener.removeTemporaryFolder()
             #expect(!FileManager.default.fileExists(atPath: temporary.path))
         }
     }

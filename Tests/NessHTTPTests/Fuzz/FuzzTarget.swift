@@ -93,7 +93,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
             check(ParsedURL(again).normalized == parsed.normalized, "the normal form is normal")
         }
         guard let base = URL(string: "http://user:pass@example.com:8080/a/b?c#d") else { return }
-        if let resolved = try? RequestPreparation.resolve(url, against: base), let sent = try? OutgoingCheck.check(resolved) {
+        if let resolved = try? url.resolved(against: base), let sent = try? OutgoingCheck.check(resolved) {
             let scheme = sent.scheme ?? ""
             check(scheme == "http" || scheme == "https", "only http is sent")
             check(isLine(sent.absoluteString) && !sent.absoluteString.contains(" "), "a URL that is sent is one word")

@@ -49,8 +49,9 @@ final class RetryStep: Sendable {
         return .again(after: delay)
     }
 
-    /// Returns the response of the last attempt, or throws its error.
     // Not inlined, like the functions below that make an error: the frame of the attempts would have room for it.
+
+    /// Returns the response of the last attempt, or throws its error.
     @inline(never)
     func result(of last: Unaccepted, in context: CallContext) throws -> HTTPResponse {
         try last.keepingCause(of: context.call).result(asking: context.options.retryControl ?? control)

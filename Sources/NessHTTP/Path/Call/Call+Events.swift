@@ -1,29 +1,4 @@
-/// The numbers of a call: its attempts, and the bytes of the current one.
-struct CallCounts: Sendable {
-    fileprivate var attempts = 0
-    fileprivate var sent: Int64 = 0
-    fileprivate var toSend: Int64?
-    fileprivate var received: Int64 = 0
-    fileprivate var toReceive: Int64?
-    /// True once the head of the current response has arrived.
-    fileprivate var hasHead = false
-    /// Reports progress to listeners; `nil` until the first listener is added.
-    fileprivate var reporter: ProgressReporter?
-
-    /// The request ends.
-    mutating func end(with response: HTTPResponse?) {
-        guard let response else { return }
-        // The cache may respond after an attempt that broke off. The bytes of that attempt are not part of the response.
-        if response.file == nil, response.source == .cache || response.source == .stale { (received, toReceive) = (0, nil) }
-        // A body without a length has ended, and its length is known now.
-        hasHead = true
-        toSend = toSend ?? sent
-        toReceive = toReceive ?? received
-        // A download may have been paused when its shared flight ended: it did not hear of the last bytes.
-        if response.file != nil, let toReceive { received = toReceive }
-    }
-}
-
+/// The events of a call's exchanges, and its progress.
 extension Call {
     private var kind: RequestKind { options.kind }
 
@@ -35,27 +10,17 @@ extension Call {
 
     /// The progress of the current attempt.
     var progress: TransferProgress {
-        state.withLock { state in
-            let counts = state.counts
-            if kind == .upload { return TransferProgress(completedBytes: counts.sent, totalBytes: counts.toSend) }
-            // Until the head has arrived, only the length of the request's body is known, and that of a file which the caller expects. An
-            // empty body has no progress.
-            let toSend = counts.toSend ?? 0, toReceive = counts.hasHead ? counts.toReceive : options.download?.expectation?.size
-            let total = toReceive.map { $0.saturatingAdd(toSend) } ?? (counts.hasHead || toSend == 0 ? nil : toSend)
-            // The bytes of a body without a length would count, but not their number.
-            let isKnown = counts.toSend != nil || counts.sent == 0
-            return TransferProgress(completedBytes: counts.sent.saturatingAdd(counts.received), totalBytes: isKnown ? total : nil)
-        }
+        state.withLock { $0.counts.progress(of: kind, expecting: options.download?.expectation?.size) }
     }
 
     /// The progress of the request's body in the current attempt.
     var uploadProgress: TransferProgress {
-        state.withLock { TransferProgress(completedBytes: $0.counts.sent, totalBytes: $0.counts.toSend) }
+        state.withLock { $0.counts.uploadProgress }
     }
 
     /// The progress of the response's body in the current attempt.
     var downloadProgress: TransferProgress {
-        state.withLock { TransferProgress(completedBytes: $0.counts.received, totalBytes: $0.counts.toReceive) }
+        state.withLock { $0.counts.downloadProgress }
     }
 
     /// Adds a progress listener. If bytes have moved already, it is notified immediately.
@@ -76,29 +41,10 @@ extension Call {
     ///   - event: The event.
     ///   - attempt: The number of this call's attempt that the exchange belongs to.
     func report(_ event: ExchangeEvent, attempt: Int) {
-        let reporter = state.withLock { state in count(event, attempt: attempt, &state) ? state.counts.reporter : nil }
+        let reporter = state.withLock { $0.counts.count(event, attempt: attempt, of: kind) ? $0.counts.reporter : nil }
         reporter?.update(progress)
         observation?.report(event)
         if options.listeners?.hearsHeads == true { tellListeners(of: event) }
-    }
-
-    /// Returns true if the progress has changed.
-    private func count(_ event: ExchangeEvent, attempt: Int, _ state: inout CallState) -> Bool {
-        switch event {
-        case .began:
-            state.counts.attempts = attempt
-            (state.counts.sent, state.counts.toSend) = (0, nil)
-            // A download resumes its partial file, so the received bytes also count for the next attempt.
-            if kind != .download { (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (0, nil, false) }
-            return false
-        // The progress of a download is that of its file.
-        case .sent where kind == .download: return false
-        case .sent(let bytes, let total): (state.counts.sent, state.counts.toSend) = (bytes, total)
-        case .received(let bytes, let total):
-            (state.counts.received, state.counts.toReceive, state.counts.hasHead) = (bytes, total, true)
-        case .waitsForNetwork, .connection, .interim, .head: return false
-        }
-        return true
     }
 
     private func tellListeners(of event: ExchangeEvent) {

@@ -1,9 +1,7 @@
 /// The part of a call in the download that its callers share.
 extension CallContext {
-    /// Returns the context of a flight that the call starts, with the job that the members attach to: the job of the call's last flight, or
-    /// a new one.
-    func startingFlight() -> CallContext {
-        guard options.isContinuable else { return self }
+    /// Returns the context of a download's flight, with the job that the members attach to: the job of the call's last flight, or a new one.
+    func startingDownload() -> CallContext {
         let (job, isInterrupted) = call.state.withLock { ($0.active?.job, $0.active?.isInterrupted == true) }
         // Only a pause has kept the job's response from the call.
         if !isInterrupted { job?.forgetResponse() }

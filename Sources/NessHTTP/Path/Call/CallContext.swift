@@ -32,8 +32,8 @@ struct CallContext: Sendable {
     var validators: [any ResponseValidator] { isLoaderMade ? [] : call.options.validators }
     /// The transport of this call alone; `nil` for the manager's.
     var transport: (any Transport)? { call.options.overrides?.transport }
-    /// True if the request may share an exchange or a stored response. A stream passes each piece of the body to its one reader. Nothing tells
-    /// what a transport or a loader of the request does to the exchange.
+    /// True if the request may share an exchange or a stored response. A stream passes each piece of the body to its one reader. A transport
+    /// or a loader of the request's own may change the exchange in any way.
     var mayShare: Bool {
         let overrides = call.options.overrides
         return options.kind != .stream && overrides?.transport == nil && overrides?.loaders.exchange.isEmpty != false
@@ -79,8 +79,9 @@ struct CallContext: Sendable {
             ignoring: ignoredHeaders, in: options.environment, keepingCredentialInside: credentialScope, besides: cookies)
     }
 
-    /// Returns the context of a request that replaces the caller's. The caller's validators, sink and decoder apply to its response.
-    func replacing(by request: HTTPRequest) -> CallContext {
+    /// Returns the context in which a request counts as the caller's own, as the caller's validators, sink and decoder apply to its
+    /// response. Errors still name the caller's.
+    func acceptingReplacement(_ request: HTTPRequest) -> CallContext {
         var context = self
         context.box.change { $0.requestID = request.id }
         return context
@@ -90,9 +91,15 @@ struct CallContext: Sendable {
     /// the same, but the caller's validators, retry policy, closures and sink do not apply.
     func inSeparateCall(_ request: HTTPRequest, clock: PipelineClock) -> CallContext {
         var options = options
-        (options.validators, options.retryControl, options.parseError, options.listeners, options.sink) = ([], nil, nil, nil, nil)
+        options.validators = []
+        options.retryControl = nil
+        options.parseError = nil
+        options.listeners = nil
+        options.sink = nil
         // Otherwise the handler of duplicates would decide about a request that no caller made.
-        (options.duplicateIdentifier, options.execution, options.overrides) = (nil, .promiseAboveFlights, self.call.options.overrides)
+        options.duplicateIdentifier = nil
+        options.overrides = self.call.options.overrides
+        options.execution = .promiseAboveFlights
         let call = Call(.success(request), options, clock: clock)
         var context = self
         context.box.change { fields in

@@ -1,6 +1,3 @@
-import Dispatch
-import Foundation
-
 /// The options of a call that are not part of its request.
 struct CallOptions: Sendable {
     /// The kind of result. Only requests of one kind can be duplicates.
@@ -49,42 +46,5 @@ extension CallOptions {
         options.epoch = epoch
         options.groups = groups
         return options
-    }
-}
-
-/// The closures of a caller that hear of a request while it runs.
-struct RequestListeners: Sendable {
-    /// Take the progress.
-    var progress: [@Sendable (TransferProgress) -> Void] = []
-    /// Take the head of each response on a queue, or immediately. An error that one of them throws ends the request.
-    var head: [(queue: DispatchQueue?, listener: @Sendable (HTTPResponse) throws -> Void)] = []
-    /// Take interim responses.
-    var interim: [@Sendable (HTTPResponse) -> Void] = []
-
-    /// True if a closure hears of heads.
-    var hearsHeads: Bool { !head.isEmpty || !interim.isEmpty }
-}
-
-/// The loaders, observers and transport that one request has besides the manager's. A class, so that other requests pay for one word.
-final class RequestOverrides: Sendable {
-    let loaders: PlacedLoaders
-    let observers: [any RequestObserver]
-    /// The transport in place of the manager's; `nil` for none. Such a request shares no flight with others.
-    let transport: (any Transport)?
-
-    private init(_ loaders: PlacedLoaders, _ observers: [any RequestObserver], _ transport: (any Transport)?) {
-        self.loaders = loaders
-        self.observers = observers
-        self.transport = transport
-    }
-
-    /// Returns the overrides of a request after others were added.
-    static func adding(
-        loaders: [any HTTPLoader] = [], at place: LoaderPlace = .attempt, observers: [any RequestObserver] = [],
-        transport: (any Transport)? = nil, to earlier: RequestOverrides?
-    ) -> RequestOverrides {
-        var all = earlier?.loaders ?? PlacedLoaders()
-        all[place] += loaders
-        return RequestOverrides(all, (earlier?.observers ?? []) + observers, transport ?? earlier?.transport)
     }
 }

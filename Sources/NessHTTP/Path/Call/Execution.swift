@@ -9,7 +9,8 @@
 /// Two things may outlast a caller, who leaves at a drop, a pause or the idle timeout: other callers who have joined the flight, and code of
 /// the application that the flight awaits, which may ignore a cancellation.
 ///
-/// A separate task for each flight that others may join would need no second row, but would give a GET by a promise a second task.
+/// A separate task for each flight that others may join would make the second and the third row one. It was measured: a GET by a promise
+/// then costs seven more allocations (42 in place of 35) and a quarter more CPU.
 enum Execution: Sendable {
     /// The caller's task, as nothing above the flight awaits code of the application: the caller can leave at any moment.
     case caller

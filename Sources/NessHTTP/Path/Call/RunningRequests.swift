@@ -3,10 +3,10 @@ import NessPromise
 
 /// The requests and the refreshes of a manager that are in flight: to end them, and to wait until their work has ended.
 final class RunningRequests: Sendable {
-    fileprivate struct State: Sendable {
+    struct State: Sendable {
         var nextID = 0
         var running: [Int: (call: Call, isOfRefresh: Bool)] = [:]
-        /// The refreshes of credentials, with their epochs. Only a reset or a shutdown ends them.
+        /// The refreshes of credentials, with their epochs. Dropping the requests does not end them.
         var refreshes: [Int: (refresh: RunningRefresh, epoch: Int)] = [:]
         /// The number of resets and shutdowns so far. A request that was made before the last of them may no longer send.
         var epoch = 0
@@ -31,7 +31,7 @@ final class RunningRequests: Sendable {
         }
     }
 
-    fileprivate enum Shutdown: Sendable {
+    enum Shutdown: Sendable {
         case none
         /// Running requests may end. A new request may start only on their behalf, such as the request of a credential refresh.
         case ending
@@ -39,7 +39,7 @@ final class RunningRequests: Sendable {
         case over
     }
 
-    fileprivate let state = Lock(State())
+    let state = Lock(State())
 
     /// Registers a call.
     /// - Returns: The identifier for `remove(_:)`.
@@ -67,21 +67,24 @@ final class RunningRequests: Sendable {
     }
 
     private func remove(refresh id: Int) {
-        let (_, waiters): (RunningRefresh?, [Waiter]) = state.withLock { state in
+        // The refresh is released outside the lock.
+        let (released, waiters): (RunningRefresh?, [Waiter]) = state.withLock { state in
             let removed = state.refreshes.removeValue(forKey: id)
             return (removed?.refresh, state.takeUntilEmpty())
         }
         for waiter in waiters { waiter.resume() }
+        withExtendedLifetime(released) {}
     }
 
     /// Removes a call that has ended.
     func remove(_ id: Int) {
         // The call is released outside the lock.
-        let (_, waiters): (Call?, [Waiter]) = state.withLock { state in
+        let (released, waiters): (Call?, [Waiter]) = state.withLock { state in
             let removed = state.running.removeValue(forKey: id)
             return (removed?.call, state.takeUntilEmpty())
         }
         for waiter in waiters { waiter.resume() }
+        withExtendedLifetime(released) {}
     }
 
     /// Drops the requests that are in flight, or those of a group. A request that a refresh has made belongs to the refresh, and is only
@@ -96,7 +99,7 @@ final class RunningRequests: Sendable {
     }
 
     /// Ends the refreshes and drops the requests from before an epoch.
-    private func endAll(before epoch: Int) {
+    func endAll(before epoch: Int) {
         // The refreshes first: the error of a request that is dropped must not become the error of its refresh.
         let refreshes = state.withLock { $0.refreshes.values.filter { $0.epoch < epoch }.map(\.refresh) }
         for refresh in refreshes { refresh.end(with: .failure(RunningRefresh.Abandoned())) }
@@ -107,8 +110,9 @@ final class RunningRequests: Sendable {
     var epoch: Int? {
         state.withLock { state in
             switch state.shutdown {
-            case .ending where !HandlerScope.isInside, .over: nil
-            case .none, .ending: state.epoch
+            case .none: state.epoch
+            case .ending: HandlerScope.isInside ? state.epoch : nil
+            case .over: nil
             }
         }
     }
@@ -158,7 +162,7 @@ final class RunningRequests: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    fileprivate func isAtWork(_ id: Int) -> Bool { state.withLock { $0.work.contains(id) } }
+    func isAtWork(_ id: Int) -> Bool { state.withLock { $0.work.contains(id) } }
 
     // MARK: reset
 
@@ -205,7 +209,7 @@ final class RunningRequests: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    fileprivate func waitUntilIdle() async {
+    func waitUntilIdle() async {
         let waiter: Waiter? = state.withLock { state in
             state.work.isEmpty ? nil : state.untilIdle.join { _ in Waiter() }
         }
@@ -215,50 +219,8 @@ final class RunningRequests: Sendable {
     private func abandonReset(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilReset.leave(id) } }
 }
 
-// MARK: shutdown
-
-extension RunningRequests {
-    /// Admits no more requests, lets the running ones end within a time limit, drops the rest, and waits until all work has ended.
-    /// - Parameters:
-    ///   - limit: The time limit.
-    ///   - clock: The manager's clock.
-    ///   - end: Runs when all work has ended.
-    func shutDown(within limit: Duration, _ clock: PipelineClock, _ end: @escaping @Sendable () async -> Void) async {
-        state.withLock { if $0.shutdown == .none { $0.shutdown = .ending } }
-        if HandlerScope.surrounding(InFlightWork.self).contains(where: { $0.running === self }) {
-            // The shutdown waits for the work that this caller belongs to. The rest runs in a detached task, which belongs to no work.
-            Task.detached { [self] in await finish(within: limit, clock, end) }
-        } else {
-            await finish(within: limit, clock, end)
-        }
-    }
-
-    private func leaveUntilEmpty(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilEmpty.leave(id) } }
-
-    private func finish(within limit: Duration, _ clock: PipelineClock, _ end: @Sendable () async -> Void) async {
-        let waiter: Waiter? = state.withLock { state in
-            if state.running.isEmpty, state.refreshes.isEmpty { return nil }
-            return state.untilEmpty.join { id in Waiter { [self] in leaveUntilEmpty(id) } }
-        }
-        if let waiter {
-            let cancel = clock.startTimer(after: limit) { waiter.cancel() }
-            try? await waiter.wait()
-            cancel()
-        }
-        let epoch = state.withLock { state in
-            state.shutdown = .over
-            // Requests that were admitted before can no longer send.
-            state.epoch += 1
-            return state.epoch
-        }
-        endAll(before: epoch)
-        await waitUntilIdle()
-        await end()
-    }
-}
-
 /// The exchange or download in which the calling code runs, or from which its task was started.
-private struct InFlightWork: ScopeMember {
+struct InFlightWork: ScopeMember {
     let running: RunningRequests
     let id: Int
 

@@ -10,7 +10,7 @@ final class ResponseCollector: PartialResponse {
     /// endless.
     private static let untakenLimit = 16 << 20
 
-    /// The time from the head of such a redirect after which further bytes are not waited for.
+    /// The longest time that the body of a followed redirect may take after its head.
     private static let redirectTime = Duration.seconds(1)
 
     /// Ends the exchange of a redirect whose body is longer.
@@ -59,8 +59,10 @@ final class ResponseCollector: PartialResponse {
 
     // Synchronous work is in functions that are not inlined. Otherwise the frame of this one would have room for all of it, and allocating
     // the frame would take longer than the work.
+
+    /// Receives an event of a response whose body a sink may take.
     @inline(never)
-    func receive(_ event: TransportEvent) async throws {
+    func receiveForSink(_ event: TransportEvent) async throws {
         switch event {
         case .head(let statusCode, let headers):
             let expected = try receiveHead(statusCode, headers)
@@ -81,7 +83,7 @@ final class ResponseCollector: PartialResponse {
     var mayWait: Bool { sink != nil }
 
     /// Receives an event of a response that is collected in memory: no asynchronous call is made for it.
-    func take(_ event: TransportEvent) throws {
+    func receiveInMemory(_ event: TransportEvent) throws {
         switch event {
         case .head(let statusCode, let headers):
             keep(statusCode, headers, expected: try receiveHead(statusCode, headers), isTaken: false, nil)
@@ -234,12 +236,13 @@ final class ResponseCollector: PartialResponse {
         return redirect
     }
 
-    /// Notes that no more events follow.
+    /// Stops the timer, as no more events follow.
     @inline(never)
-    func end() { state.withLock { $0.stopTimer.take() }?() }
+    func stopTimers() { state.withLock { $0.stopTimer.take() }?() }
 
+    /// Returns the response after its last event.
     @inline(never)
-    func finish() throws -> HTTPResponse {
+    func finalResponse() throws -> HTTPResponse {
         let state = state.withLock { $0 }
         guard var response = state.response(makeResponse) else {
             throw TransportError(.malformedResponse, "the server sent no response")

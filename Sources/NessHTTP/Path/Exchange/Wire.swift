@@ -108,16 +108,16 @@ final class Wire: Sendable {
         defer { if isLate { exchange.endConnecting() } }
         let collector = begin(request, exchange, context)
         defer {
-            collector.end()
+            collector.stopTimers()
             exchange.flight.setPartialResponse(nil)
         }
         do {
             let response: HTTPResponse
             do {
                 try await controlled(in: context).send(sent, under: exchange) { [mayWait = collector.mayWait] event in
-                    if mayWait { try await collector.receive(event) } else { try collector.take(event) }
+                    if mayWait { try await collector.receiveForSink(event) } else { try collector.receiveInMemory(event) }
                 }
-                response = try collector.finish()
+                response = try collector.finalResponse()
             } catch {
                 guard let redirect = collector.redirect(cutBy: error) else { throw error }
                 response = redirect
@@ -184,8 +184,9 @@ final class Wire: Sendable {
         }
     }
 
-    /// Returns the error of a request, and notes that a server may have acted on it.
     // Not inlined, because a `NessError` takes more than 100 bytes, and the frame of `send` would have room for several.
+
+    /// Returns the error of a request, and notes that a server may have acted on it.
     @inline(never)
     private func failure(
         _ error: any Error, of request: HTTPRequest, _ exchange: Exchange, _ collector: ResponseCollector, in context: CallContext

@@ -62,7 +62,7 @@ import Testing
         var options = CallOptions()
         options.download = DownloadTarget(destination: .folder(URL(filePath: "/")), segments: 1)
         let context = CallContext(Call(.success(request), options, clock: PipelineClock(ManualClock())))
-        let flight = Flight(request, in: context.startingFlight())
+        let flight = Flight(request, in: context.startingDownload())
         let member = try #require(flight.join(request, in: context))
         let promise = Owner()
         let waiters = (0..<3).map { _ in Waiter {} }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// An attempt of a call, whose request gets a credential.
-struct AuthenticatedCall: AuthenticatedAttempt {
+/// The attempt of a call as `CredentialStep` sees it.
+struct CredentialAttempt: AuthenticatedAttempt {
     let context: CallContext
     let running: RunningRequests
     /// True if the cache may have a response for the user of a request that gets no credential.

@@ -1,0 +1,23 @@
+/// The loaders, observers and transport that one request has besides the manager's. A class, so that other requests pay for one word.
+final class RequestOverrides: Sendable {
+    let loaders: PlacedLoaders
+    let observers: [any RequestObserver]
+    /// The transport in place of the manager's; `nil` for none. Such a request shares no flight with others.
+    let transport: (any Transport)?
+
+    private init(_ loaders: PlacedLoaders, _ observers: [any RequestObserver], _ transport: (any Transport)?) {
+        self.loaders = loaders
+        self.observers = observers
+        self.transport = transport
+    }
+
+    /// Returns the overrides of a request after others were added.
+    static func adding(
+        loaders: [any HTTPLoader] = [], at place: LoaderPlace = .attempt, observers: [any RequestObserver] = [],
+        transport: (any Transport)? = nil, to earlier: RequestOverrides?
+    ) -> RequestOverrides {
+        var all = earlier?.loaders ?? PlacedLoaders()
+        all[place] += loaders
+        return RequestOverrides(all, (earlier?.observers ?? []) + observers, transport ?? earlier?.transport)
+    }
+}

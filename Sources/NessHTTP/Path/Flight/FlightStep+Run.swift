@@ -1,0 +1,117 @@
+import Foundation
+import NessPromise
+
+/// The run of a flight: a download with its ranges, each request with its redirects, and behind a redirect cookies and cache again.
+extension FlightStep {
+    /// Runs a flight, and gives its members the outcome.
+    @inline(never)
+    func run(_ flight: Flight) async -> Result<HTTPResponse, any Error> {
+        let context = flight.context
+        let outcome: Result<HTTPResponse, any Error>
+        do {
+            if let job = context.job, let target = context.options.download {
+                outcome = .success(try await download(by: job, to: target, flight))
+            } else {
+                outcome = .success(try await sendFollowingRedirects(flight.request, flight, context.options.sink))
+            }
+        } catch {
+            outcome = .failure(error)
+        }
+        sharing.remove(flight)
+        if !flight.request.method.isSafe { await didWrite(flight.request, outcome) }
+        return flight.finish(outcome)
+    }
+
+    /// A write has ended: what was read before is outdated. This holds even after a failure, because the server may have acted.
+    @inline(never)
+    private func didWrite(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>) async {
+        sharing.closeReads(after: request)
+        if case .success(let response) = outcome, !response.history.isEmpty { sharing.closeReads(after: response) }
+        await cache?.invalidate(after: request, outcome)
+    }
+
+    /// Runs a job, which fetches the file with as many requests as it needs. Each of them is redirected separately.
+    @inline(never)
+    func download(by job: DownloadJob, to target: DownloadTarget, _ flight: Flight) async throws -> HTTPResponse {
+        let (request, context) = (flight.request, flight.context)
+        // Code of the application may ignore a cancellation, and the job has to leave its file to the next run.
+        let isAbandonable = exchanges.runsApplicationCode(request, context) || request.redirects.asksApplication
+        let download = DownloadRequest(
+            request: request, target: target, source: PartialRecord.source(of: request, identifiedBy: target.identifier),
+            keepsContentCoding: (context.transport ?? exchanges.wire.transport).keepsContentCoding, elapsed: clock.elapsed,
+            send: { [self] request, sink in
+                guard isAbandonable else { return try await sendFollowingRedirects(request, flight, sink) }
+                return try await AbandonableWork.run(stoppedBy: { _ in }) { [self] in
+                    try await sendFollowingRedirects(request, flight, sink)
+                }
+            },
+            reportSaved: { flight.report(.received($0, of: $0)) }, makeError: { context.error($0, $1, response: $2, underlying: $3) })
+        // Runs as registered work: a reset waits until the partial file is ready for another run.
+        return try await running.work(context.options.epoch) { try await job.run(download) }
+    }
+
+    /// Sends a request and follows its redirects, so that no transport has to, and the same rules apply to every transport.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - flight: The flight.
+    ///   - sink: Takes the body of the final response as it arrives; `nil` to collect it in memory.
+    @inline(never)
+    func sendFollowingRedirects(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?) async throws -> HTTPResponse {
+        var request = request
+        let context = flight.context
+        var redirects = RedirectHistory(
+            of: context.call.request, keepingCredentialInside: context.credentialScope, in: context.options.environment)
+        while true {
+            sink?.willTakeBody(after: redirects.history)
+            let response: HTTPResponse
+            do {
+                // Not behind a write, which outdates what is stored.
+                if let cache, sink == nil, !redirects.history.isEmpty, flight.request.method.isSafe {
+                    response = try await load(request, RedirectedFlight(flight, byteCount: redirects.byteCount), from: cache)
+                } else {
+                    response = try await send(withCookies(request, flight), flight, sink, bytesBefore: redirects.byteCount)
+                }
+            } catch {
+                throw redirects.attributed(error)
+            }
+            guard var following = redirects.following(response) else { return try redirects.ended(with: response) }
+            following.removeCacheConditions()
+            guard try await redirects.follow(response, to: following, by: request.redirects) else {
+                return try redirects.ended(with: response)
+            }
+            request = redirects.next(after: request)
+        }
+    }
+
+    /// Completes the request that a redirect asks for with a stored response, or sends it.
+    @inline(never)
+    private func load(_ request: HTTPRequest, _ redirected: RedirectedFlight, from cache: CacheStep) async throws -> HTTPResponse {
+        let flight = redirected.flight
+        let upstream = CacheUpstream(flights: self, context: flight.context, redirected: redirected)
+        return try await cache.load(withCookies(request, flight), over: upstream)
+    }
+
+    /// Sends a request of a flight, and stores the cookies that the response sets.
+    @inline(__always)
+    func send(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int) async throws -> HTTPResponse {
+        let response = try await exchanges.send(request, flight, sink, bytesBefore: bytesBefore)
+        // An exchange with a sink stores them at the head: the end of the body may be hours away, or never come.
+        if let jar, sink == nil, !request.settings.bypassesCookies { jar.store(from: response.headers, url: response.url) }
+        return response
+    }
+
+    /// Returns a request with the cookies of its URL.
+    @inline(never)
+    private func withCookies(_ request: HTTPRequest, _ flight: Flight) -> HTTPRequest {
+        jar?.adding(to: request, known: flight.context.cookies ?? JarCookies()) ?? request
+    }
+}
+
+/// A flight after some of its redirects, which collects its body in memory.
+final class RedirectedFlight: Sendable {
+    let flight: Flight
+    /// The number of bytes in the redirects' bodies.
+    let byteCount: Int
+
+    init(_ flight: Flight, byteCount: Int) { (self.flight, self.byteCount) = (flight, byteCount) }
+}
