@@ -4,20 +4,21 @@
 /// |---|---|---|
 /// | a call | loaders at `.call` | `HTTPLoader` |
 /// | an attempt | base URL, default headers, delegate | `RequestPreparation` |
-/// | | loaders at `.attempt` | |
+/// | | loaders at `.attempt`: a hedge sends here twice | |
 /// | | credential, and its renewal after a rejection | `CredentialStep` |
 /// | | cookies | `CookieJar` |
 /// | | loaders at `.authenticated` | |
-/// | | cache | `CacheStep` |
-/// | | validators, decision about another attempt | `RetryStep` |
+/// | | cache: what may be stored and for how long is in `CachedResponse` | `CacheStep` |
+/// | | validators, decision about another attempt | `RetryStep`, `RetryLedger` |
 /// | all who share it | flight: joined or started | `FlightStep`, `SharingStep` |
-/// | | download | `DownloadJob` |
+/// | | download: all that a pause keeps | `DownloadJob` |
 /// | | redirects; for the target, cookies and cache again | `RedirectHistory` |
-/// | an exchange | check, circuit breaker, queues, throttle | `ExchangeStep` |
-/// | | loaders at `.exchange` | |
-/// | | wire | `Wire`, `Transport` |
+/// | an exchange | `OutgoingCheck`, circuit breaker, queues by `LimitGroup` and host, throttle | `ExchangeStep` |
+/// | | loaders at `.exchange`: a signature or a span sees the request as it is sent | |
+/// | | wire; `ResponseCollector` takes what it receives | `Wire`, `Transport` |
 ///
-/// A step lies in the folder of its feature. Those that ask the call (preparation, retry, flight, exchange) lie here.
+/// A step lies in the folder of its feature. Those that ask the call (preparation, retry, flight, exchange) lie here. What one request
+/// wants otherwise than others is a loader, not a step.
 ///
 /// A step calls the next one. What does not have to wait is a synchronous function. What neither the configuration nor the request uses is
 /// `nil` or empty, and costs a request nothing.
