@@ -25,13 +25,13 @@ extension AnyPromise {
             #endif
             handler = state.settleHandler.take()
             // The promise no longer waits on the others: the losers of a race, or the work behind a timeout.
-            if case .one(let edge) = state.edges, edge.link === link {} else { left = state.edges }
+            if !state.edges.isOnly(link) { left = state.edges }
             if state.links.live == 0 { closing = state.edges.take() } else { destinations = state.links.destinations(from: runner?.queue) }
             return true
         }
         guard isFirst else { return false }
         handler?(nil)
-        if case .none = left {} else { leave(left, exceptBy: link) }
+        if !left.isEmpty { leave(left, exceptBy: link) }
         for queue in destinations.queues { Runner.schedule(self, on: queue) }
         if destinations.here {
             if let runner {
@@ -106,17 +106,17 @@ extension AnyPromise {
             if state.status != .pending, link.queue == nil {
                 // The body runs now, inside this call, so no other code can reach the link before the body is done.
                 link.phase = .closed
-                return .runs
+                return .runsNow
             }
             defer { state.links.append(link) }
             guard state.status != .pending, let queue = link.queue, !state.links.isScheduled(on: queue) else { return .waits }
-            return .isScheduled(queue)
+            return .needsRunner(queue)
         }
         switch next {
         case .refused: return false
         case .waits: break
-        case .isScheduled(let queue): Runner.schedule(self, on: queue)
-        case .runs:
+        case .needsRunner(let queue): Runner.schedule(self, on: queue)
+        case .runsNow:
             if case .itself = link.target { link.state.withLock { $0.edges = .none } }
             run(link, runner)
         }
@@ -124,7 +124,7 @@ extension AnyPromise {
     }
 
     /// The next step for a link that is being registered.
-    private enum Registration { case refused, waits, runs, isScheduled(DispatchQueue) }
+    private enum Registration { case refused, waits, runsNow, needsRunner(DispatchQueue) }
 
     /// Runs those waiting links that may run on the runner's queue.
     final func drain(_ runner: Runner) {

@@ -210,6 +210,15 @@ enum Edges: Sendable {
     case one(Edge)
     case many([Edge])
 
+    var isEmpty: Bool {
+        if case .none = self { true } else { false }
+    }
+
+    /// Returns true if there is one edge, and its link is the given one.
+    func isOnly(_ link: AnyPromise?) -> Bool {
+        if case .one(let edge) = self { edge.link === link } else { false }
+    }
+
     func forEach(_ body: (Edge) -> Void) {
         switch self {
         case .none: break

@@ -3,8 +3,8 @@ import NessLock
 
 /// One `drop()`, which travels from promise to promise without recursion.
 ///
-/// The walk first ends every promise. Only then does it notify handlers and the owners of dropped work. It begins with the promise that is
-/// furthest up the chain, and notifies the handlers of one promise in the order of registration.
+/// The walk first ends every promise. Only then does it notify handlers and the owners of dropped work. Notices begin with the promise
+/// that is furthest up the chain. The handlers of one promise are notified in the order of registration.
 struct DropWalk {
     typealias Notice = @Sendable (Runner) -> Void
 
@@ -25,14 +25,17 @@ struct DropWalk {
         let depth: Int
     }
 
-    /// A notice with its place in the order of notices.
+    /// A notice with its place in the order of notices: by depth, then by receiver, then by number.
     private struct RankedNotice {
-        /// The depth of the promise, and at one promise the order of the receivers.
-        let rank: Int
-        /// The position among all notices, which keeps notices of one rank in order.
+        /// The depth of the promise.
+        let depth: Int
+        let receiver: Receiver
+        /// The position among all notices, which keeps the notices of one receiver in order.
         let number: Int
         let queue: DispatchQueue?
         let body: Notice
+
+        var rank: (Int, Int, Int) { (depth, receiver.rawValue, number) }
     }
 
     /// The caller's error, with which every promise of this drop ends; `nil` if the caller gave none.
@@ -60,7 +63,7 @@ struct DropWalk {
     ///   - queue: The queue on which the notice runs; `nil` for any thread.
     ///   - body: The notice.
     mutating func notify(_ receiver: Receiver, step: Int = 0, on queue: DispatchQueue?, _ body: @escaping Notice) {
-        notices.append(RankedNotice(rank: 3 * (depth + step) + receiver.rawValue, number: notices.count, queue: queue, body: body))
+        notices.append(RankedNotice(depth: depth + step, receiver: receiver, number: notices.count, queue: queue, body: body))
     }
 
     /// Drops the promises that were added and those that the drops add, then runs the notices.
@@ -74,7 +77,7 @@ struct DropWalk {
         }
         drops = []
         depth = 0
-        var rest = notices.sorted { ($0.rank, $0.number) < ($1.rank, $1.number) }[...]
+        var rest = notices.sorted { $0.rank < $1.rank }[...]
         notices = []
         while let queue = rest.first.map(\.queue) {
             let group = rest.prefix { $0.queue === queue }.map(\.body)
@@ -89,17 +92,18 @@ struct DropWalk {
 
     /// The number of walks that are nested on each thread: a notice that cancels a task may drop the promise that the task waits for.
     private static let nesting = Lock<[ThreadID: Int]>([:])
-    /// The depth from which on nested walks continue on another thread, because a chain of waiting tasks may be longer than the stack.
+    /// The number of nested walks beyond which the next one continues on another thread, because a chain of waiting tasks may be longer
+    /// than the stack.
     private static let nestingLimit = 32
 
     private static func run(_ bodies: [Notice], on queue: DispatchQueue?) {
         let thread = currentThread()
-        let depth = nesting.withLock { nesting in
+        let nestedWalks = nesting.withLock { nesting in
             nesting[thread, default: 0] += 1
             return nesting[thread] ?? 0
         }
-        defer { nesting.withLock { $0[thread] = depth == 1 ? nil : depth - 1 } }
-        guard depth <= nestingLimit else { return (queue ?? .global()).async { run(bodies, on: queue) } }
+        defer { nesting.withLock { $0[thread] = nestedWalks == 1 ? nil : nestedWalks - 1 } }
+        guard nestedWalks <= nestingLimit else { return (queue ?? .global()).async { run(bodies, on: queue) } }
         let runner = Runner(queue: queue)
         for body in bodies { body(runner) }
         runner.runQueued()

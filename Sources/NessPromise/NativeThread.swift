@@ -52,3 +52,17 @@ package enum NativeThread {
         return body(place)
     }
 }
+
+/// The identity of a thread. It is unique only while the thread exists.
+typealias ThreadID = UInt
+
+func currentThread() -> ThreadID {
+    #if canImport(Darwin)
+    UInt(bitPattern: pthread_self())
+    #else
+    UInt(bitPattern: Int(truncatingIfNeeded: pthread_self()))
+    #endif
+}
+
+/// The number of processors that are online.
+var cores: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }

@@ -66,10 +66,10 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     /// - Parameters:
     ///   - parent: The other promise.
     ///   - mapping: Changes an error, even that of a drop.
-    ///   - value: Changes the value.
+    ///   - changingValue: Changes the value.
     package init(
-        of parent: Promise<Value>, changingErrors mapping: @escaping @Sendable (any Error) -> any Error, _ file: StaticString, _ line: UInt,
-        value: @escaping @Sendable (Value) -> Value = { $0 }
+        of parent: Promise<Value>, changingErrors mapping: @escaping @Sendable (any Error) -> any Error,
+        changingValue: @escaping @Sendable (Value) -> Value = { $0 }, _ file: StaticString, _ line: UInt
     ) {
         super.init(linkedTo: parent, changingErrors: mapping) { parent, child, error, runner in
             let child = unsafeDowncast(child, to: Promise<Value>.self)
@@ -78,7 +78,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
                 if AnyPromise.isDrop(error) { child.passesError() } else { child.handlesError() }
                 child.reject(mapping(error), runner, by: child)
             } else if let stored = unsafeDowncast(parent, to: Promise<Value>.self).stored {
-                child.fulfil(value(stored), runner, by: child)
+                child.fulfil(changingValue(stored), runner, by: child)
             }
         }
         made(file, line)

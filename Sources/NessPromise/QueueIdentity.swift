@@ -7,9 +7,10 @@ extension DispatchQueue {
     /// of the system's queues carries a mark, which is the object that stands for it.
     var canonical: DispatchQueue {
         #if canImport(Darwin)
-        self
+        return self
         #else
-        self === globalQueue || self === mainQueue ? self : getSpecific(key: Self.systemMark) ?? self
+        if self === globalQueue || self === mainQueue { return self }
+        return getSpecific(key: Self.systemMark) ?? self
         #endif
     }
 

@@ -1,7 +1,8 @@
 import Foundation
 
-/// A value that a `URLQuery` can contain. Strings, numbers, Booleans, dates and UUIDs conform, and enums with such raw values; optionals,
-/// arrays and dictionaries of these; and `URLQuery` itself. `URLQuery(encoding:with:)` takes any `Encodable` type.
+/// A value that a `URLQuery` can contain. Strings, numbers, Booleans, dates and UUIDs conform; optionals, arrays and dictionaries of these;
+/// `URLQuery` itself; and an enum with such a raw value, once declared: `enum Sort: String, QueryValue`. `URLQuery(encoding:with:)` takes
+/// any `Encodable` type.
 ///
 /// | value | written under the name `a` |
 /// |---|---|

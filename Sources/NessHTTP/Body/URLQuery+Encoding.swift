@@ -86,7 +86,7 @@ extension URLQuery {
             // Foundation would write another date in place of one that this form does not have.
             encoder.dateEncodingStrategy = .custom { date, encoder in
                 guard date.isInISO8601 else {
-                    // Not the date, which Foundation cannot describe.
+                    // Its seconds, because Foundation cannot describe such a date.
                     throw EncodingError.invalidValue(
                         date.timeIntervalSince1970,
                         EncodingError.Context(codingPath: encoder.codingPath, debugDescription: "ISO 8601 has no such date"))
@@ -134,13 +134,5 @@ extension URLQuery.EncodingRules {
         case .bool(let value) where booleans == .number: (value ? 1 : 0).queryItems(named: name)
         default: value.queryItems(named: name)
         }
-    }
-}
-
-extension HTTPBody {
-    /// Makes a body from a form, as `application/x-www-form-urlencoded`.
-    /// - Parameter form: The fields.
-    public static func form(_ form: URLQuery) -> HTTPBody {
-        HTTPBody(Data(form.encoded.utf8), headers: [HeaderName.contentType: "application/x-www-form-urlencoded"])
     }
 }

@@ -31,6 +31,14 @@ extension URLQuery {
     }
 }
 
+extension HTTPBody {
+    /// Makes a body from a form, as `application/x-www-form-urlencoded`.
+    /// - Parameter form: The fields.
+    public static func form(_ form: URLQuery) -> HTTPBody {
+        HTTPBody(Data(form.encoded.utf8), headers: [HeaderName.contentType: "application/x-www-form-urlencoded"])
+    }
+}
+
 extension URLQuery: RedactedValue {
     /// The encoded parameters in one line, without the values that are secret by `Ness.Configuration.secretNames`. `encoded` has all
     /// values.

@@ -48,19 +48,20 @@ extension CacheKey {
     /// so that one user has a different digest for each URL.
     var digests: CacheStorageKey? {
         guard let distinction = distinction.text else { return nil }
-        let digest = Self.digest(ofURL: url)
+        let urlDigest = Self.digest(ofURL: url)
         let parts = distinction.isEmpty ? [credential.text] : [credential.text, distinction]
-        let credential = parts == [""] ? "" : SHA256Hash.hex(of: [url.text] + parts)
-        return CacheStorageKey(url: digest, credential: credential, user: Self.digest(of: user, at: digest))
+        let isPlain = credential.text.isEmpty && distinction.isEmpty
+        let credentialDigest = isPlain ? "" : SHA256Hash.hex(of: [url.text] + parts)
+        return CacheStorageKey(url: urlDigest, credential: credentialDigest, user: Self.digest(of: user, urlDigest: urlDigest))
     }
 
     /// Computes the digest of a URL.
     static func digest(ofURL url: ExactText) -> String { SHA256Hash.hex(of: [url.text]) }
 
     /// Computes the digest of a user's name.
-    /// - Parameter url: The digest of the URL.
-    static func digest(of user: ExactText, at url: String) -> String {
-        user.text.isEmpty ? "" : SHA256Hash.hex(of: [url, "user", user.text])
+    /// - Parameter urlDigest: The digest of the URL.
+    static func digest(of user: ExactText, urlDigest: String) -> String {
+        user.text.isEmpty ? "" : SHA256Hash.hex(of: [urlDigest, "user", user.text])
     }
 }
 
@@ -72,11 +73,11 @@ extension CacheKey: RedactedValue {
 extension HTTPRequest {
     /// The digest of this request's fields that a response's `Vary` names (RFC 9111, 4.1). Empty if it names none; `nil` for `*`, which no
     /// request matches. A field that an authentication with a stable name added does not count: the key stands for it.
-    func cacheVariant(by headers: HTTPHeaders) -> String? {
-        let names = Set(headers.members(of: HeaderName.vary).map { ExactText($0.asciiLowercased) })
+    func cacheVariant(varyingBy responseHeaders: HTTPHeaders) -> String? {
+        let names = Set(responseHeaders.members(of: HeaderName.vary).map { ExactText($0.asciiLowercased) })
         if names.isEmpty { return "" }
         if names.contains(ExactText("*")) { return nil }
-        var sent = self.headers
+        var sent = headers
         for field in authenticatedUser?.fields ?? [] { sent.remove(field.name) }
         let parts = names.sorted().flatMap { name in
             // Only the list members count. White space between them does not.

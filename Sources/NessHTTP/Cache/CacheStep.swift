@@ -61,7 +61,7 @@ final class CacheStep: Sendable {
 
     // MARK: what is stored
 
-    // Not inlined, like all here that neither a hit in memory nor a waiting request needs: the waiting frame would have room for it.
+    // Not inlined: its variables would enlarge the frame that waits for the server.
     /// Looks into memory.
     /// - Returns: The query; `nil` if no response may be taken from the cache, or stored.
     @inline(never)
@@ -178,7 +178,7 @@ final class CacheStep: Sendable {
     /// False if the response was fetched for a request with other header fields, which a `duplicateIdentifier` allows.
     private func isOfSameVariant(_ response: HTTPResponse, as query: CacheQuery) -> Bool {
         !query.upstream.hasDuplicateIdentifier
-            || response.request.cacheVariant(by: response.headers) == query.request.cacheVariant(by: response.headers)
+            || response.request.cacheVariant(varyingBy: response.headers) == query.request.cacheVariant(varyingBy: response.headers)
     }
 
     /// Stores a response. If it may not be stored, removes the older response that it replaces.
@@ -197,6 +197,7 @@ final class CacheStep: Sendable {
             let isWritten = confirmed.map { entry.isWritten(in: $0.fields) } ?? false
             await cache.store(entry, query.key, fetch, clock, isSecret: isSecret, isWritten: isWritten)
         } else if response.statusCode < 300 || [404, 410].contains(response.statusCode) {
+            // A 404 or 410 means that the stored response is outdated. Another failure, such as a 405, says nothing about it.
             await cache.remove(query.key, clock)
         }
     }

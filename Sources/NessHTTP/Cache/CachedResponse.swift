@@ -38,7 +38,7 @@ struct CachedResponse: Sendable {
     ///   - received: The time when the response was complete.
     ///   - checksum: The checksum of the body, if it is known.
     init?(_ response: HTTPResponse, to request: HTTPRequest, sent: Date, received: Date, checksum: Data?) {
-        guard response.isStorable(for: request), let variant = request.cacheVariant(by: response.headers) else { return nil }
+        guard response.isStorable(for: request), let variant = request.cacheVariant(varyingBy: response.headers) else { return nil }
         // RFC 9111, 4.2.3.
         let apparentAge = Self.date(HeaderName.date, in: response.headers).map { max(0, received.timeIntervalSince($0)) } ?? 0
         let age = response.headers.members(of: HeaderName.age).first.flatMap(CacheControl.seconds) ?? 0
@@ -49,7 +49,7 @@ struct CachedResponse: Sendable {
         self.init(
             statusCode: response.statusCode, headers: headers, body: response.body, received: received,
             initialAge: max(apparentAge, age + delay), variant: variant, checksum: checksum)
-        guard lifetime > 0 || (response.isKept && (hasValidator || longestTolerance > 0)) else { return nil }
+        guard lifetime > 0 || (response.mayBeKeptForValidation && (hasValidator || longestTolerance > 0)) else { return nil }
     }
 
     // MARK: freshness
@@ -137,7 +137,7 @@ struct CachedResponse: Sendable {
     var size: Int { headers.reduce(body.count + 256) { $0 + $1.name.utf8.count + $1.value.utf8.count } }
 
     /// Checks whether the stored response matches the request fields that `Vary` names.
-    func matches(_ request: HTTPRequest) -> Bool { isOnlyVariant || request.cacheVariant(by: headers) == variant }
+    func matches(_ request: HTTPRequest) -> Bool { isOnlyVariant || request.cacheVariant(varyingBy: headers) == variant }
 
     /// True if the response matches every request, because it has no `Vary`.
     var isOnlyVariant: Bool { variant.isEmpty }

@@ -100,7 +100,7 @@ final class GuardedStorage: Sendable {
         case .record(let key): try await inOrder(key.url) { [self] in try await storage.remove(key) }
         case .url(let url): try await inOrder(url) { [self] in try await storage.removeAll(ofURL: url) }
         case .user(let user):
-            try await removeAll { !$0.user.isEmpty && $0.user.isExactly(CacheKey.digest(of: user, at: $0.url)) }
+            try await removeAll { !$0.user.isEmpty && $0.user.isExactly(CacheKey.digest(of: user, urlDigest: $0.url)) }
         case .all: try await removeAll { _ in true }
         }
     }

@@ -2,19 +2,20 @@ extension HTTPResponse {
     /// Checks whether a private cache may store this response (RFC 9111, 3).
     ///
     /// Ness is stricter than the RFC. It stores decoded content only, because the next request may not know the coding. Without an explicit
-    /// lifetime or `no-cache` it stores successes only. Most failures are stored only for the time that the server names: see `isKept` for
-    /// those that may also be validated.
+    /// lifetime or `no-cache` it stores successes only. Most failures are stored only for the time that the server names: see
+    /// `mayBeKeptForValidation` for those that may also be validated.
     func isStorable(for request: HTTPRequest) -> Bool {
         let control = CacheControl(headers)
-        guard isKept || hasStorableStatus, !mayBeCut(request), ContentCoding.codings(in: headers).isEmpty else { return false }
+        guard hasStorableStatus, !mayBeCut(request), ContentCoding.codings(in: headers).isEmpty else { return false }
         // RFC 9111, 5.2.2.3: a cache that understands the status may ignore `no-store`.
-        if control.has("must-understand") ? !isKept : control.has("no-store") { return false }
+        let forbidsStoring = control.has("must-understand") ? !mayBeKeptForValidation : control.has("no-store")
+        if forbidsStoring { return false }
         if control.has("max-age") || headers.contains(HeaderName.expires) { return true }
-        return isKept && (statusCode < 300 || control.has("no-cache"))
+        return mayBeKeptForValidation && (statusCode < 300 || control.has("no-cache"))
     }
 
     /// True if the status means the same for everyone who sends the request, so that the response may be kept for validation.
-    var isKept: Bool { Self.kept.contains(statusCode) }
+    var mayBeKeptForValidation: Bool { Self.kept.contains(statusCode) }
 
     private static let kept: Set<Int> = [200, 203, 204, 404, 405, 410, 414]
 

@@ -72,8 +72,8 @@ public struct DuplicatedRequest: Sendable {
 
 /// The decision of a `DuplicatedHandler`.
 ///
-/// "Current" means the later request and its caller. A caller who is excluded fails with `NessError.Kind.duplicate`, which names the
-/// decision.
+/// The names are those of iONess. "Current" means the later request and its caller. A caller who is excluded fails with
+/// `NessError.Kind.duplicate`, which names the decision.
 public enum RequestDuplicatedDecision: Sendable {
     /// Sends the current request. The exchange in flight is dropped, and its callers are excluded.
     case dropAndRequestAgain
@@ -92,6 +92,7 @@ public enum RequestDuplicatedDecision: Sendable {
     /// Sends the current request separately. The exchange in flight and its callers continue.
     case requestSeparately
 
+    /// The case, as errors name it.
     var name: String {
         switch self {
         case .dropAndRequestAgain: "dropAndRequestAgain"

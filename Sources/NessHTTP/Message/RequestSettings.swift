@@ -39,6 +39,7 @@ struct RequestSettings: Hashable, Sendable {
 struct NetworkTraits: OptionSet, Sendable, Hashable {
     let rawValue: Int
 
+    // Foundation's reasons 0, 1, 2 are cellular, expensive, constrained: the order of the bits.
     static let cellular = NetworkTraits(rawValue: 1)
     static let expensive = NetworkTraits(rawValue: 2)
     static let constrained = NetworkTraits(rawValue: 4)

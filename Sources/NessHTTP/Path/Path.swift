@@ -2,19 +2,19 @@
 ///
 /// | once | step | type |
 /// |---|---|---|
-/// | a call | loaders at `.call` | `HTTPLoader` |
+/// | a call | loaders at `.call`: what must outlive an attempt | `HTTPLoader` |
 /// | an attempt | base URL, default headers, delegate | `RequestPreparation` |
 /// | | loaders at `.attempt`: a hedge sends here twice | |
 /// | | credential, and its renewal after a rejection | `CredentialStep` |
 /// | | cookies | `CookieJar` |
-/// | | loaders at `.authenticated` | |
+/// | | loaders at `.authenticated`: a signature that tells users apart for the cache and duplicates | |
 /// | | cache: what may be stored and for how long is in `CachedResponse` | `CacheStep` |
 /// | | validators, decision about another attempt | `RetryStep`, `RetryLedger` |
 /// | all who share it | flight: joined or started | `FlightStep`, `SharingStep` |
 /// | | download: all that a pause keeps | `DownloadJob` |
 /// | | redirects; for the target, cookies and cache again | `RedirectHistory` |
 /// | an exchange | `OutgoingCheck`, circuit breaker, queues by `LimitGroup` and host, throttle | `ExchangeStep` |
-/// | | loaders at `.exchange`: a signature or a span sees the request as it is sent | |
+/// | | loaders at `.exchange`: a span sees the request as it is sent | |
 /// | | wire; `ResponseCollector` takes what it receives | `Wire`, `Transport` |
 ///
 /// A step lies in the folder of its feature. Those that ask the call (preparation, retry, flight, exchange) lie here. What one request

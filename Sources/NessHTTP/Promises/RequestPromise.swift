@@ -34,7 +34,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
     ) {
         call = parent.call
         makeValue = parent.makeValue
-        super.init(of: parent, changingErrors: mapping, file, line, value: type(of: parent).changingErrors(by: mapping))
+        super.init(of: parent, changingErrors: mapping, changingValue: type(of: parent).changingErrors(by: mapping), file, line)
     }
 
     /// Returns a closure that changes the errors which a value throws later. Only the value of a stream does.

@@ -26,14 +26,15 @@ enum ProxyEnvironment {
     /// Returns true if a list of hosts contains a host, a domain to which it belongs, or a range that contains its address.
     static func exempts(_ host: String, in list: String) -> Bool {
         let edges = Set(".[]".utf8)
-        func trimmed(_ text: some StringProtocol) -> [UInt8] {
+        func normalized(_ text: some StringProtocol) -> [UInt8] {
             text.utf8.map(\.asciiLowercased).drop(while: edges.contains).reversed().drop(while: edges.contains).reversed()
         }
-        let name = trimmed(host), address = IPAddress(String(decoding: name, as: UTF8.self))
+        let name = normalized(host), address = IPAddress(String(decoding: name, as: UTF8.self))
         return list.split { $0 == "," || $0 == " " }.contains { text in
-            let entry = trimmed(text)
-            return text == "*" || name == entry || (address == nil && name.suffix(entry.count + 1) == [UInt8(ascii: ".")] + entry)
-                || address.map { IPRange(String(text))?.contains($0) == true } == true
+            let entry = normalized(text)
+            let isDomain = address == nil && name.suffix(entry.count + 1) == [UInt8(ascii: ".")] + entry
+            let isInRange = if let address, let range = IPRange(String(text)) { range.contains(address) } else { false }
+            return text == "*" || name == entry || isDomain || isInRange
         }
     }
 

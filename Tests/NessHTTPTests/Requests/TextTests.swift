@@ -62,6 +62,18 @@ import Testing
         }
     }
 
+    @Test(
+        "a page's content attribute names its encoding after the first charset with an equals sign",
+        arguments: [
+            ("text/html charset=koi8-r", TextEncoding.koi8R), ("charset=koi8-r", .koi8R), ("xcharset = 'koi8-r' ;", .koi8R),
+            ("charset charset=koi8-r;charset=gbk", .koi8R), ("text/html; charset='koi8-r", .utf8), ("text/html; charset", .utf8),
+        ])
+    func content(text: String, encoding: TextEncoding) throws {
+        let page = Data("<meta http-equiv=Content-Type content=\"\(text)\">".utf8), request = HTTPRequest(url: try url("http://h/"))
+        let response = HTTPResponse(statusCode: 200, headers: ["Content-Type": "text/html"], body: page, request: request)
+        #expect(response.textEncoding == encoding)
+    }
+
     @Test("a caller can choose another encoding, which a byte order mark does not override")
     func chosen() throws {
         var response = HTTPResponse(statusCode: 200, body: Data([0x93, 0xFA]), request: HTTPRequest(url: try url("http://h/")))

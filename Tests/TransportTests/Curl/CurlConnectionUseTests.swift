@@ -17,7 +17,7 @@ import Testing
         let first = [takes("a", on: 1), takes("b", on: 1), takes("b", on: 2)]
         use.leave("a", from: 1)
         let second = takes("c", on: 1)
-        use.showHTTP2(on: 1)
+        use.noteHTTP2(on: 1)
         let third = takes("b", on: 1)
         #expect(first == [true, false, true] && second && third)
     }
@@ -33,7 +33,7 @@ import Testing
     @Test("a connection of HTTP/2 stays one while it is idle; a retired one takes nothing more, even once it is idle")
     mutating func retired() {
         _ = takes("a", on: 1)
-        use.showHTTP2(on: 1)
+        use.noteHTTP2(on: 1)
         use.leave("a", from: 1)
         for name in ["a", "b"] { _ = takes(name, on: 1) }
         #expect(use.arrivalCount(on: 1) == 0)

@@ -29,7 +29,7 @@ struct HTMLPrescan {
             if isEnd || "!?".utf8.contains(rest.first ?? 0) { rest = rest.drop { $0 != UInt8(ascii: ">") } }
             return nil
         }
-        let name = readText { $0.isHTMLSpace || $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "/") }
+        let name = readText(upTo: { $0.isHTMLSpace || $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "/") })
         var attributes: [String: String] = [:]
         while let (name, value) = readAttribute() { if attributes[name] == nil { attributes[name] = value } }
         return name == "meta" && !isEnd ? Self.encoding(of: attributes) : nil
@@ -37,8 +37,7 @@ struct HTMLPrescan {
 
     private static func encoding(of attributes: [String: String]) -> TextEncoding? {
         let content = attributes["http-equiv"] == "content-type" ? attributes["content"] : nil
-        let parameters = HeaderFieldValue.parameters(";\(content ?? "")")
-        guard let label = attributes["charset"] ?? parameters.first(where: { $0.name == "charset" })?.value else { return nil }
+        guard let label = attributes["charset"] ?? content.flatMap(label) else { return nil }
         switch TextEncoding(label: label) {
         // These bytes would not have been readable as ASCII.
         case .utf16LE, .utf16BE, .utf32: return .utf8
@@ -47,20 +46,37 @@ struct HTMLPrescan {
         }
     }
 
+    /// Returns the encoding that the value of a `content` attribute names: after the first `charset` with a `=`, wherever that is (WHATWG
+    /// HTML, 2.5.4).
+    private static func label(in content: String) -> String? {
+        var scan = HTMLPrescan(rest: Array(content.utf8)[...])
+        while let name = scan.rest.firstRange(of: "charset".utf8) {
+            scan.rest = scan.rest[name.upperBound...].drop(while: \.isHTMLSpace)
+            guard scan.rest.first == UInt8(ascii: "=") else { continue }
+            scan.rest = scan.rest.dropFirst().drop(while: \.isHTMLSpace)
+            guard let quote = scan.rest.first, "\"'".utf8.contains(quote) else {
+                return scan.readText(upTo: { $0.isHTMLSpace || $0 == UInt8(ascii: ";") })
+            }
+            scan.rest.removeFirst()
+            return scan.rest.contains(quote) ? scan.readText(upTo: { $0 == quote }) : nil
+        }
+        return nil
+    }
+
     /// Reads an attribute. `nil` at the end of the tag.
     private mutating func readAttribute() -> (name: String, value: String)? {
         rest = rest.drop { $0.isHTMLSpace || $0 == UInt8(ascii: "/") }
         guard let first = rest.first, first != UInt8(ascii: ">") else { return nil }
         rest.removeFirst()
-        let name = String(Unicode.Scalar(first)) + readText { $0.isHTMLSpace || "/>=".utf8.contains($0) }
+        let name = String(Unicode.Scalar(first)) + readText(upTo: { $0.isHTMLSpace || "/>=".utf8.contains($0) })
         rest = rest.drop(while: \.isHTMLSpace)
         guard rest.first == UInt8(ascii: "=") else { return (name, "") }
         rest = rest.dropFirst().drop(while: \.isHTMLSpace)
         guard let quote = rest.first, "\"'".utf8.contains(quote) else {
-            return (name, readText { $0.isHTMLSpace || $0 == UInt8(ascii: ">") })
+            return (name, readText(upTo: { $0.isHTMLSpace || $0 == UInt8(ascii: ">") }))
         }
         rest.removeFirst()
-        let value = readText { $0 == quote }
+        let value = readText(upTo: { $0 == quote })
         rest = rest.dropFirst()
         return (name, value)
     }

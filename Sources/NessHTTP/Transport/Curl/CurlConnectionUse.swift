@@ -8,7 +8,7 @@ struct CurlConnectionUse<Transfer: Equatable> {
     typealias Connection = Int64
 
     private struct Use {
-        /// One, or some of HTTP/2. No set: it would hash the one at each use.
+        /// More than one only on HTTP/2. An array: a set would hash even a single transfer.
         var transfers: [Transfer] = []
         var isMultiplexed = false
         /// True if the connection takes no further transfer.
@@ -28,6 +28,7 @@ struct CurlConnectionUse<Transfer: Equatable> {
     ///   - isActive: Returns false for a transfer that has left its connection, although `leave` has not been called yet.
     /// - Returns: False if the transfer must not be sent on this connection.
     mutating func join(_ transfer: Transfer, on connection: Connection, isActive: (Transfer) -> Bool) -> Bool {
+        // By index: changes the value in place.
         guard let index = uses.index(forKey: connection) else {
             uses[connection] = Use(transfers: [transfer])
             return true
@@ -54,7 +55,7 @@ struct CurlConnectionUse<Transfer: Equatable> {
     }
 
     /// Records that a connection speaks HTTP/2.
-    mutating func showHTTP2(on connection: Connection) { uses[connection, default: Use()].isMultiplexed = true }
+    mutating func noteHTTP2(on connection: Connection) { uses[connection, default: Use()].isMultiplexed = true }
 
     /// Records that bytes have arrived on a connection of HTTP/2.
     mutating func bytesArrived(on connection: Connection) {

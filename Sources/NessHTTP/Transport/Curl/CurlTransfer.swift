@@ -127,7 +127,7 @@ final class CurlTransfer {
                 return false
             }
             statusCode = head.statusCode
-            if !self.head.isHTTP1, let connection { loop.use.showHTTP2(on: connection) }
+            if !self.head.isHTTP1, let connection { loop.use.noteHTTP2(on: connection) }
             decoder = try ContentDecoder.make(for: head, of: request)
             reportConnection()
             add(.head(statusCode: head.statusCode, headers: head.headers))
@@ -246,7 +246,7 @@ final class CurlTransfer {
         leaveConnection()
         let descriptor = ends.flatMap(loop.connections.descriptor)
         (self.ends, connection) = (ends, connectionNumber ?? descriptor.map { Int64($0) })
-        if speaksHTTP2, let connection { loop.use.showHTTP2(on: connection) }
+        if speaksHTTP2, let connection { loop.use.noteHTTP2(on: connection) }
         if waitsForHTTP2, hasOpened { loop.noteOrigin(exchange.origin, speaksHTTP2: speaksHTTP2) }
         waitsForHTTP2 = false
         let maySend = history.maySend {

@@ -16,7 +16,8 @@ package enum ResponseHeaders {
             if name.equalsIgnoringCase(HeaderName.setCookie) {
                 for cookie in splitCookies(value) { headers.add(cookie, for: name) }
             } else {
-                headers.add(value, for: headers.first { $0.name.equalsIgnoringCase(name) }?.name ?? name)
+                let known = headers.first { $0.name.equalsIgnoringCase(name) }?.name
+                headers.add(value, for: known ?? name)
             }
         }
         return headers
@@ -45,9 +46,9 @@ package enum ResponseHeaders {
         // By bytes, because a combining scalar would hide a delimiter.
         for piece in joined.utf8.split(separator: ", ".utf8, omittingEmptySubsequences: false) {
             let name = piece.prefix { !"=;".utf8.contains($0) }
-            let startsCookie =
+            let looksLikeCookie =
                 piece[name.endIndex...].first == UInt8(ascii: "=") && !name.isEmpty && !name.contains { " ,\"".utf8.contains($0) }
-            if cookies.isEmpty || (startsCookie && !isQuoted) {
+            if cookies.isEmpty || (looksLikeCookie && !isQuoted) {
                 cookies.append(String(Substring(piece)))
                 isQuoted = false
             } else {

@@ -13,6 +13,7 @@ extension NetworkTraits {
     ///     excludes.
     init(refusedBy request: HTTPRequest, reason: Int? = nil) {
         self = request.settings.excludedNetworks
+        // Foundation's reasons 0, 1, 2 are cellular, expensive, constrained: the order of the bits.
         if let reason, (0...2).contains(reason) { insert(NetworkTraits(rawValue: 1 << reason)) }
     }
 
