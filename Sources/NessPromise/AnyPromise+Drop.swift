@@ -2,9 +2,9 @@ import Dispatch
 
 /// The effect of a drop on one promise. `DropWalk` carries the drop from promise to promise.
 extension AnyPromise {
-    /// Ends this promise. If it has settled, ends the promises that depend on it and have not.
+    /// Ends this promise if it is pending. If it has settled, ends the pending promises that depend on it.
     final func drop(in walk: inout DropWalk, with inherited: (any Error)?) {
-        // An inherited error has passed the mappings on its way down.
+        // An inherited error was already changed by the error mappings up the chain.
         let given = inherited ?? walk.reason
         if given == nil, state.withLock({ $0.status != .pending && $0.links.live == 0 }) { return }
         let error = given ?? dropError
@@ -27,8 +27,8 @@ extension AnyPromise {
         for queue in destinations.queues { walk.notify(.dependents, on: queue) { [self] runner in drain(runner) } }
         if destinations.here { walk.notify(.dependents, on: nil) { [self] runner in drain(runner) } }
         if let handler { walk.notify(.owner, on: nil) { _ in handler(error) } }
-        // The promise that decided on the error receives it, so that a long chain is walked once. The others make their own errors, and so
-        // does the promise whose errors this one changes.
+        // The parent that decided on the error is given that error, so that a long chain is searched only once. Every other parent makes
+        // its own error, and so does a parent whose errors this promise changes.
         let origin = errorMapping == nil ? left.origin : nil
         left.forEach { $0.parent.leave($0.link, with: error, in: &walk, dropping: $0.parent === origin ? error : nil) }
         return true
@@ -47,7 +47,8 @@ extension AnyPromise {
         }
     }
 
-    /// Notifies the body of a link of the drop if the body also runs for drops. Otherwise only releases the body. The link no longer waits.
+    /// Runs a link's body with the drop's error, if the body also runs for drops. Otherwise only releases the body. The link must no longer
+    /// wait.
     private func notifyOfDrop(_ link: AnyPromise, step: Int, _ error: any Error, _ walk: inout DropWalk) {
         let body = link.body
         link.body = nil

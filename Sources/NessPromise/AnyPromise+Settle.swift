@@ -46,6 +46,7 @@ extension AnyPromise {
         return true
     }
 
+    /// Leaves the promises that this one waited on, except for the one that settles it by `link`.
     private func leave(_ edges: Edges, exceptBy link: AnyPromise?) {
         var walk = DropWalk()
         edges.forEach { edge in
@@ -77,7 +78,7 @@ extension AnyPromise {
         guard let before else { return leave(edge, exceptBy: nil) }
         closeUpwards(before)
         promise.register(link, runner)
-        // Another promise waits on this one. It may be `promise`, and then neither could settle.
+        // If another promise waits on this one, it may be `promise` or a parent of it. Then neither could settle.
         if state.withLock({ $0.status == .pending && $0.links.live > 0 }), promise.waits(on: self) { drop(reason: PromiseError.cycle) }
     }
 

@@ -8,8 +8,8 @@ import NessLock
 /// as a task that awaits `value`, is a bare link.
 ///
 /// `@unchecked Sendable`: `failure` is written once, under the lock `state`, before the promise counts as settled, and is read only after
-/// that. The lock of the promise on which this link is registered guards the properties of a link. The others are set before the object is
-/// shared.
+/// that. The lock of the promise on which a link is registered guards the properties of the link. All other properties are set before the
+/// object is shared.
 open class AnyPromise: @unchecked Sendable {
     enum Status: Sendable { case pending, fulfilled, rejected, dropped }
 
@@ -28,8 +28,8 @@ open class AnyPromise: @unchecked Sendable {
 
     /// The closure of a link, which runs when the link's parent settles. It takes the parent, the link, the error, and the runner.
     ///
-    /// The error is `nil` if the parent has a value. The runner is `nil` if the body runs inside the call that registers the link; no other
-    /// link can then wait on the promise that the body settles.
+    /// The error is `nil` if the parent has a value. The runner is `nil` only if the body runs inside the call that registers the link. The
+    /// promise that the body settles is then new, and nothing waits on it yet.
     @usableFromInline
     typealias Body = @Sendable (_ parent: AnyPromise, _ link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) -> Void
 
@@ -108,7 +108,7 @@ open class AnyPromise: @unchecked Sendable {
         errorMapping = nil
     }
 
-    /// Makes a promise that a handler of `parent` will settle. The caller registers it there.
+    /// Makes a promise that a handler of `parent` will settle. The caller then registers it on `parent`.
     @usableFromInline
     init(linkedTo parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, body: @escaping Body) {
         self.queue = queue?.canonical
@@ -120,7 +120,7 @@ open class AnyPromise: @unchecked Sendable {
         state.withLock { $0.edges = .one(Edge(parent: parent, link: self)) }
     }
 
-    /// Makes a promise that a handler of `parent` will settle, and whose errors are those of `parent`, changed. The caller registers it there.
+    /// Makes a promise that settles like `parent`, with changed errors. The caller then registers it on `parent`.
     init(linkedTo parent: AnyPromise, changingErrors mapping: @escaping ErrorMapping, body: @escaping Body) {
         queue = nil
         seesDrop = false
@@ -138,6 +138,7 @@ open class AnyPromise: @unchecked Sendable {
         AnyPromise(for: target)
     }
 
+    /// The promise that the body settles; `nil` for none.
     final var dependent: AnyPromise? {
         switch target {
         case .itself: self
@@ -227,7 +228,7 @@ enum Edges: Sendable {
         }
     }
 
-    /// The promise that decides on the error of a drop without a reason.
+    /// The parent that decides on the error of a drop without a reason.
     var origin: AnyPromise? {
         switch self {
         case .none: nil

@@ -90,7 +90,7 @@ struct DropWalk {
         }
     }
 
-    /// The number of walks that are nested on each thread: a notice that cancels a task may drop the promise that the task waits for.
+    /// The number of nested walks on each thread. A notice that cancels a task may drop the promise that the task waits for: a nested walk.
     private static let nesting = Lock<[ThreadID: Int]>([:])
     /// The number of nested walks beyond which the next one continues on another thread, because a chain of waiting tasks may be longer
     /// than the stack.

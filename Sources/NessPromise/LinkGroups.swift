@@ -1,6 +1,6 @@
 import Dispatch
 
-/// The links of one promise, grouped by queue. The operations of one link visit a constant number of links and groups on average.
+/// The links of one promise, grouped by queue. To add, run or close a link, a constant number of links and groups is visited on average.
 ///
 /// It belongs to one `LinkList`. `@unchecked Sendable`: the lock of the promise guards it.
 final class LinkGroups: @unchecked Sendable {
@@ -13,7 +13,7 @@ final class LinkGroups: @unchecked Sendable {
     private struct Group {
         let queue: DispatchQueue?
         var entries: [Entry] = []
-        /// The index of the first entry that may wait. No entry before it does.
+        /// The index of the first entry that may wait. The entries before it no longer wait.
         var head = 0
         var waiting = 0
         /// The running link. A queue nearly always runs one link of a promise at a time, which needs no array.
@@ -69,7 +69,7 @@ final class LinkGroups: @unchecked Sendable {
         if let index = index(of: link.queue) { groups[index].waiting -= 1 }
     }
 
-    /// Removes the closed links once they outnumber the others. Each link is thus moved about once.
+    /// Removes the closed links once they outnumber the others, so that each link is moved about once.
     func removeClosed(live: Int) -> [AnyPromise] {
         guard entryCount > 2 * live + 16 else { return [] }
         steps += entryCount + groups.count

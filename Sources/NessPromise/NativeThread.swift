@@ -6,8 +6,8 @@ import Musl
 import Darwin
 #endif
 
-/// A thread that runs a closure and ends with it. Unlike Foundation's `Thread` it tells when the system has no thread left: what waits for
-/// that thread would wait forever.
+/// A thread that runs a closure and ends with it. Unlike Foundation's `Thread`, it reports when the system cannot start a thread. Code that
+/// waits for the closure would otherwise wait forever.
 package enum NativeThread {
     /// Starts a thread.
     /// - Parameters:

@@ -161,7 +161,7 @@ extension Promise {
             }
             return link
         }
-        // The first error to arrive is the combination's. The others have no other promise to fail.
+        // The combination fails with at most one of the errors. No promise is left to fail with the others, so all count as read.
         for promise in promises { promise.noteErrorRead() }
         state.withLock { $0.edges = .many(zip(promises, links).map { Edge(parent: $0, link: $1) }) }
         for (promise, link) in zip(promises, links) { promise.register(link) }

@@ -135,7 +135,7 @@ private final class ItemRun<Item: Sendable, Element: Sendable>: Sendable {
     }
 
     func start(_ limit: Int, _ file: StaticString, _ line: UInt) -> Promise<[Element]> {
-        // An error of one worker drops the other workers. A drop cancels a worker's task, and with it the promise that it waits for.
+        // An error of one worker drops the other workers. A drop cancels a worker's task, and drops the promise that the task waits for.
         let workers = (0..<min(max(1, limit), items.count)).map { _ in
             Promise<Void> { [self] in
                 while true {

@@ -2,7 +2,7 @@ import Dispatch
 
 /// Handlers with asynchronous closures. Each closure runs as a separate task.
 ///
-/// The methods are marked as disfavored, so that the synchronous overloads take what fits both, such as a function passed by name.
+/// The methods are marked as disfavored, so that a closure or function that fits both overloads, such as `parse`, runs synchronously.
 extension Promise {
     /// Runs an asynchronous closure with the value when it arrives.
     ///
@@ -58,8 +58,8 @@ extension Promise {
 
     /// Settles this promise, which is a link of another one, with the outcome of a task. A drop cancels the task.
     ///
-    /// Unlike `start`, it settles by the link. This keeps the link until the handlers after it have run, so that a drop further up the
-    /// chain still reaches them.
+    /// Unlike `Promise.init(operation:)`, it settles the promise by its link. This keeps the link until the handlers after it have run, so
+    /// that a drop further up the chain still reaches them.
     private final func settleByTask(_ operation: @escaping @Sendable () async throws -> Value) {
         let scope = HandlerScope.current
         let task = Task.detached { [self] in

@@ -9,7 +9,7 @@ extension Promise {
     public final func delayed(
         by duration: Duration, clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-        // A drop fails with this promise's own error.
+        // If the returned promise is dropped, it fails with the drop error of this one.
         let late = Promise<Value>(makeDropError: makeDropError).made(file, line)
         let link = AnyPromise.link(for: late)
         link.passesError()

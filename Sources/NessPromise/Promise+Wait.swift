@@ -58,7 +58,7 @@ extension DispatchQueue {
     /// can run its closures.
     fileprivate var isCurrent: Bool {
         if isGlobal { return false }
-        // A key for this call alone: with a common one, the mark of a queue would hide that of the queue that it targets.
+        // Each call makes a new key. With a shared key, a queue's mark would hide the mark of the queue that it targets.
         let mark = DispatchSpecificKey<Bool>()
         setSpecific(key: mark, value: true)
         defer { setSpecific(key: mark, value: nil) }
@@ -66,8 +66,8 @@ extension DispatchQueue {
     }
 }
 
-/// Counts the shared threads that waits block. Tasks run on about as many threads as there are cores. One thread must stay free for the
-/// task that settles the promise.
+/// Counts the shared threads that `wait(timeout:)` blocks. Tasks run on about as many threads as there are cores. One thread must stay free
+/// for the task that settles the promise.
 private enum BlockedThreads {
     private static let count = Lock(0)
     private static let limit = cores - 1

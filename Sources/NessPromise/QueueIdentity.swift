@@ -1,7 +1,7 @@
 import Dispatch
 
 extension DispatchQueue {
-    /// The object that stands for this queue, so that `===` tells whether two objects are one queue.
+    /// The object that stands for this queue, so that `===` tells whether two objects are the same queue.
     ///
     /// On Apple platforms a queue is one object. On Linux `DispatchQueue.main` and `.global()` make a new object at every call. There each
     /// of the system's queues carries a mark, which is the object that stands for it.

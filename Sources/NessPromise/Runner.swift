@@ -6,8 +6,9 @@ import Dispatch
 final class Runner {
     /// The queue on which the handlers run; `nil` inside a call that settles a promise or registers a handler.
     let queue: DispatchQueue?
-    /// The first added promise; a chain needs no array.
+    /// The first added promise. A chain adds only one at a time, which needs no array.
     private var next: AnyPromise?
+    /// The promises that were added after `next`.
     private var later: [AnyPromise] = []
 
     init(queue: DispatchQueue?) { self.queue = queue }

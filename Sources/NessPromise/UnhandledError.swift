@@ -54,7 +54,8 @@ extension AnyPromise {
     public static var onUnhandledError: (@Sendable (UnhandledError) -> Void)? {
         get { unhandledErrorHandler.withLock { $0 } }
         set {
-            // The old closure may hold the last promise of an unhandled error.
+            // `replace` releases the old closure outside the lock: it may hold the last promise of an unhandled error, which then takes
+            // this lock.
             unhandledErrorHandler.replace(\.self, with: newValue)
         }
     }
@@ -82,7 +83,7 @@ extension AnyPromise {
         #endif
     }
 
-    /// Notes that the promise for which this link works passes the error of the promise above, if it fails.
+    /// Notes that the promise that this link settles, if it fails, fails with the error of the promise above.
     @inlinable
     final func passesError(_ passes: Bool = true) {
         #if DEBUG
@@ -115,7 +116,7 @@ final class UnhandledErrorTicket: Sendable {
 
     func markHandled() { state.withLock { $0.isHandled = true } }
 
-    /// Sets the place of the last promise. Places in this package are of no use to a reader.
+    /// Sets the place of the latest promise with this error. A place inside this package would not help the reader.
     func move(to file: StaticString?, _ line: UInt) {
         guard let file else { return }
         let name = file.description

@@ -3,7 +3,7 @@
 /// It is a request option, so that it follows the request through redirects.
 struct AuthenticatedUser: RequestOptionKey, Sendable {
     static let defaultValue: AuthenticatedUser? = nil
-    /// The fields of the credential do.
+    /// False, because the fields of the credential distinguish requests.
     static let distinguishesRequests = false
 
     let name: String

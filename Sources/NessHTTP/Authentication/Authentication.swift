@@ -29,21 +29,22 @@
 /// segments: `/v1` does not contain `/v10`. A request can choose another one with `authenticate(with:)`, or none with
 /// `withoutAuthentication()`. A request that sets `Authorization` itself keeps its value and is not authenticated.
 ///
-/// **When each method is called.** `authenticate(_:in:)` is called for each attempt, and once more after a successful renewal. `renew(after:in:)`
-/// is called when the server responds with 401, at most once for a request with all its attempts. If `refreshesOnForbidden` is true it is
-/// also called after a 403, at most once, even if a 401 came before. A 401 after a renewal stands. A download that resumes after a pause
-/// may renew again. No call follows a redirect to another origin, because that server never saw the credential.
+/// **When each method is called.** `authenticate(_:in:)` is called for each attempt, and once more after a successful renewal.
+/// `renew(after:in:)` is called when the server responds with 401, at most once for a request with all its attempts. If
+/// `refreshesOnForbidden` is true it is also called after a 403, at most once, even if a 401 came before. A 401 after a renewal stands. A
+/// download that resumes after a pause may renew again. No call follows a redirect to another origin, because that server never saw the
+/// credential.
 ///
-/// **Secrets.** Every header field that `authenticate(_:in:)` adds is treated as secret. No description shows it, and no redirect carries it
-/// to another origin.
+/// **Secrets.** Every header field that `authenticate(_:in:)` adds is treated as secret. No description shows it, and no redirect carries
+/// it to another origin.
 ///
 /// **Threads.** The methods run off the main thread, in the request's task, and for several requests at the same time. When the caller
 /// drops the request, Ness cancels that task.
 ///
 /// **Wrapping.** An authentication that asks another one passes the context on to it.
 ///
-/// **Testing.** Call the methods with an `HTTPRequest`, an `HTTPResponse` and an `AuthenticationContext()` that you make. For the whole exchange, let a `MockTransport`
-/// of the module `NessTesting` return 401 first and 200 after.
+/// **Testing.** Call the methods with an `HTTPRequest`, an `HTTPResponse` and an `AuthenticationContext()` that you make. For the whole
+/// exchange, let a `MockTransport` of the module `NessTesting` return 401 first and 200 after.
 public protocol Authentication: Sendable {
     /// Adds the credential to a request.
     /// - Parameters:
@@ -53,8 +54,8 @@ public protocol Authentication: Sendable {
     /// - Throws: An error that ends the attempt before anything is sent.
     func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest
 
-    /// A stable name of the user whose credential `authenticate(_:in:)` adds, such as the user's number at the server. `nil` by default, and
-    /// while nobody is signed in.
+    /// A stable name of the user whose credential `authenticate(_:in:)` adds, such as the user's number at the server. `nil` by default,
+    /// and while nobody is signed in.
     ///
     /// `HTTPCache` keeps a user's responses under this name, in place of the credential. A renewed credential then finds the responses of
     /// the old one, and the cache serves the user offline even if the credential has expired. Two users must never have one name: one

@@ -7,7 +7,7 @@ import Foundation
 public struct AuthenticationContext: Sendable {
     /// A Boolean value that indicates whether the credential has just been renewed, because the server rejected the one before.
     public let isRenewed: Bool
-    /// The step that asks; `nil` outside of a manager.
+    /// The step that calls the authentication; `nil` outside of a manager.
     let step: CredentialStep?
     /// The attempt whose request gets the credential; `nil` outside of a manager.
     let attempt: (any AuthenticatedAttempt)?

@@ -7,7 +7,8 @@ public struct BearerAuthentication: Authentication, SecretAuthentication {
     /// Makes an authentication.
     /// - Parameters:
     ///   - token: The token.
-    ///   - userIdentifier: A stable name of the token's user, by which `HTTPCache` finds the responses for an earlier token. `nil` for none.
+    ///   - userIdentifier: A stable name of the token's user, by which `HTTPCache` finds the responses for an earlier token. `nil` for
+    ///     none.
     public init(token: String, userIdentifier: String? = nil) { (self.token, self.userIdentifier) = (token, userIdentifier) }
 
     /// Adds the `Authorization` field.

@@ -32,7 +32,7 @@ final class CredentialStep: Sendable {
                 // One renewal for all attempts, even if an attempt in between failed for another reason.
                 attempt.consumeRenewal(after: response.statusCode),
                 try await renew(authentication, after: response, for: attempt),
-                // Otherwise the renewal was still useful: later requests have the new credential.
+                // If the request cannot be sent again, the renewal was still useful: later requests have the new credential.
                 request.body?.isSpent != true, !response.followsAction
             else { return response }
             sent = try await authenticate(request, by: authentication, isRenewed: true, for: attempt)
@@ -73,7 +73,7 @@ final class CredentialStep: Sendable {
         return authenticated
     }
 
-    /// Runs a method of an authentication. Its errors tell that they come from there.
+    /// Runs a method of an authentication, and marks its errors as authentication failures.
     private func run<Value: Sendable>(
         _ authentication: any Authentication, for attempt: any AuthenticatedAttempt, _ method: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {

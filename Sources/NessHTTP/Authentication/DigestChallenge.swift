@@ -26,7 +26,7 @@ package struct DigestChallenge: Sendable, Hashable {
         }
     }
 
-    // The text between the quotes, with its escapes. The digest is computed from it, and the credentials repeat it unchanged.
+    // These values keep their escapes. The digest is computed from this form, and the credentials repeat it unchanged.
     package let realm: String
     package let nonce: String
     package let opaque: String?

@@ -8,8 +8,8 @@ import NessLock
 /// If a refresh fails, all requests that wait for it fail with its error, and the next 401 starts a new refresh. A second 401 after a
 /// refresh is final.
 ///
-/// A refresh that has started continues if the requests that wait for it are dropped or reach their deadlines: the next request finds the new
-/// credential. It ends with its `timeout`, when `credential` is set, and when its manager is reset or shut down.
+/// A refresh that has started continues if the requests that wait for it are dropped or reach their deadlines: the next request finds the
+/// new credential. It ends with its `timeout`, when `credential` is set, and when its manager is reset or shut down.
 ///
 /// With `isStale` a credential is also renewed ahead of time: a request with a stale credential is not sent, but waits for the same
 /// single refresh, and is then sent with the new credential.
@@ -26,8 +26,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     private struct State: Sendable {
         var credential: Credential
         var generation = 0
-        /// True if the credential comes from a refresh that has not failed. A request that waited for it is sent, even if `isStale` is true:
-        /// a server whose new credentials are stale from the start must not keep requests from being sent.
+        /// True if the credential comes from a refresh that has not failed. A request that waited for it is sent, even if `isStale` is
+        /// true: a server whose new credentials are stale from the start must not keep requests from being sent.
         var isRefreshed = false
         var refresh: RunningRefresh?
 
@@ -126,7 +126,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     package var waiterCount: Int { state.withLock { $0.refresh }?.waiterCount ?? 0 }
 
     /// Adds the header fields of the current credential. Adds nothing to a request that the refresh itself makes. If the credential is
-    /// stale, waits for a newer one before.
+    /// stale, waits for a newer one first.
     /// - Throws: The error of the refresh; `NessError.Kind.timedOut` if the refresh took too long; `NessError.Kind.invalidRequest` if the
     ///   wait could never end, because the refresh of another authentication waits for this one and makes this request.
     public func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
@@ -147,7 +147,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         let fields = apply(current.credential)
         request.headers.merge(fields)
         request[CredentialGeneration.self] = current.generation
-        // Of this very credential: the user may change at any moment.
+        // The name comes from this very credential, because the current user may change at any moment.
         request[AuthenticatedUser.self] = identify(current.credential).map { AuthenticatedUser(name: $0, fields: fields.fields) }
         return request
     }
@@ -224,7 +224,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
 /// The number of the credential that a request carries. The `Authentication` that added the credential counts them.
 enum CredentialGeneration: RequestOptionKey {
     static let defaultValue: Int? = nil
-    /// The fields of the credential do.
+    /// False, because the fields of the credential distinguish requests.
     static let distinguishesRequests = false
 }
 

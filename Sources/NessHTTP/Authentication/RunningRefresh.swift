@@ -85,6 +85,7 @@ final class RunningRefresh: ScopeMember {
         }
     }
 
+    /// Marks the refresh as started. Returns false if it has ended before.
     private func enter() -> Bool {
         state.withLock { state in
             guard case .new = state.phase else { return false }

@@ -45,7 +45,8 @@ extension ServerEnvironment {
     /// Removes secret default headers from a request that a delegate or a redirect has led out of the base URL.
     func removeStrayed(_ added: some Sequence<HTTPHeaders.Field>, from request: inout HTTPRequest) {
         if contains(request) { return }
-        // Keep a value that is not the default: the caller or the delegate set it. A field with a default among its values goes as a whole.
+        // Keep a value that is not the default: the caller or the delegate set it. A field with a default among its values is removed as a
+        // whole.
         for field in added where request.secrets.containsHeader(field.name) {
             if request.headers.values(for: field.name).contains(field.value) { request.headers.remove(field.name) }
         }

@@ -9,7 +9,7 @@ import CNessCurl
 final class Deflater {
     private let stream: UnsafeMutableRawPointer
 
-    /// Fails without zlib, and without memory for it.
+    /// Makes a compressor. Fails without zlib, or without memory.
     init?() {
         guard let stream = ness_deflate_begin() else { return nil }
         self.stream = stream

@@ -63,8 +63,8 @@ extension UUID: QueryValue {
 }
 
 extension Date: QueryValue {
-    /// Returns one item, in the form of ISO 8601, in UTC and with whole seconds. For any other form, pass its text. ISO 8601 has the years 0
-    /// to 9999: any other date becomes its seconds since 1970.
+    /// Returns one item, in the form of ISO 8601, in UTC and with whole seconds. For any other form, pass its text. ISO 8601 has the years
+    /// 0 to 9999: any other date becomes its seconds since 1970.
     /// - Parameter name: The name of the item.
     public func queryItems(named name: String) -> [URLQuery.Item] {
         (isInISO8601 ? formatted(.iso8601) : "\(timeIntervalSince1970)").queryItems(named: name)

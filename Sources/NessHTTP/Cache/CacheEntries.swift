@@ -7,7 +7,7 @@ protocol CacheEntryKey: Hashable, Sendable {
 extension CacheKey: CacheEntryKey {}
 extension CacheStorageKey: CacheEntryKey {}
 
-/// Values with a size each, by key, in the order of their last use. An operation takes the same time with few values and with many.
+/// Values by key, each with a size, in the order of their last use. The time of an access does not depend on the number of values.
 struct CacheEntries<Key: CacheEntryKey, Value: Sendable>: Sendable {
     /// A link of the ring. Index 0 is the sentinel: its `older` is the newest entry, its `newer` the oldest.
     private struct Link: Sendable {
@@ -17,6 +17,7 @@ struct CacheEntries<Key: CacheEntryKey, Value: Sendable>: Sendable {
     }
 
     private var links = [Link()]
+    /// The indices of unused links.
     private var free: [Int] = []
     private var indices: [Key: Int] = [:]
     /// The keys by URL, so that all entries of one URL can be removed together.

@@ -14,8 +14,8 @@ import NessLock
 /// a system crash may lose it, or restore an older or a removed one. Use a folder for one cache at a time. Two processes that use the same
 /// folder find each other's records, but a process removes those of a URL only if it has read or written them, or found them at its start.
 public final class CacheFolder: CacheStorage {
-    // A lookup opens one file by its name. It reads no folder, and does not wait for writes: the index's lock is held for no system call.
-    // Changes run one after another. Before the first of them the folder is read for the sizes and the order of use.
+    // A lookup opens one file by its name. It reads no folder, and does not wait for writes: the lock of the index is never held during a
+    // system call. Changes run one after another. Before the first of them the folder is read for the sizes and the order of use.
 
     /// An access to the folder, for tests.
     package enum Access: Sendable {
@@ -61,7 +61,7 @@ public final class CacheFolder: CacheStorage {
     public func read(_ key: CacheStorageKey) async throws -> Data? {
         try await lookups.run { [self] in
             guard let record = file(key) else { return nil }
-            // Another process may have written it since the folder was read. From now on it is removed with its URL.
+            // Another process may have written it since the folder was read. Once it is in the index, it is removed with its URL.
             if index.withLock({ $0.use(key) }) == nil {
                 changes.async { [self, size = record.count] in
                     if access(path(key), F_OK) == 0 { index.withLock { $0.insert(key, (), size: size) } }
@@ -171,7 +171,7 @@ public final class CacheFolder: CacheStorage {
 
     /// The size of a regular file, in bytes, and the time of its last use. `nil` if there is no regular file at the path.
     private static func status(_ path: String) -> (size: Int, used: Double)? {
-        // Not with Foundation, which also looks up the names of the owner and the group.
+        // `lstat` is used, because Foundation also looks up the names of the owner and the group.
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
         #if canImport(Darwin)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// The key of stored responses: the target, and the user on whose behalf the request is sent. Memory is searched by their
-/// text. A storage has their digests, because they may be secret.
+/// The key of stored responses: the URL, the user on whose behalf the request is sent, and the request's options. Memory is searched by
+/// their text. A storage receives only digests of them, because they may be secret.
 struct CacheKey: Sendable, Hashable {
     /// The URL in its normal form.
     let url: ExactText
     /// The user's stable name. Empty if the authentication gives none.
     let user: ExactText
-    /// The secret header fields for which no name stands, and the route to the server. Empty without any.
+    /// The secret header fields that the user's name does not represent, and the route to the server. Empty without any.
     let credential: ExactText
     /// The settings and options on which the response may depend.
     let distinction: RequestDistinction
@@ -18,9 +18,9 @@ extension CacheKey {
     /// - Parameters:
     ///   - request: The request.
     ///   - user: The user whose credential could not be added to the request; `nil` if the request carries its credentials.
-    ///   - route: The way on which the wire reaches the server: see `Wire.route(of:)`.
+    ///   - route: The route to the server: see `Wire.route(of:)`.
     ///   - userCookies: The cookies that identify the user.
-    ///   - jar: Knows which part of the `Cookie` field the request has set itself; `nil` if all of it.
+    ///   - jar: Tells which part of the `Cookie` field the request has set itself. `nil` if it has set all of the field.
     ///   - distinction: The settings and options on which the response may depend; `nil` for those of the request.
     init?(
         _ request: HTTPRequest, of user: String? = nil, over route: String, by userCookies: HTTPCache.UserCookies, besides jar: JarCookies?,
@@ -44,8 +44,8 @@ extension CacheKey {
         self.credential = ExactText(credential)
     }
 
-    /// The key in a storage; `nil` for a request whose options cannot be encoded. The digests of the user and of the credential include the URL,
-    /// so that one user has a different digest for each URL.
+    /// The key in a storage; `nil` for a request whose options cannot be encoded. The digests of the user and of the credential include the
+    /// URL, so that one user has a different digest for each URL.
     var digests: CacheStorageKey? {
         guard let distinction = distinction.text else { return nil }
         let urlDigest = Self.digest(ofURL: url)

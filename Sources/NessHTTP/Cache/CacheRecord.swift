@@ -1,9 +1,10 @@
 import Foundation
 
-/// The record of the stored responses with one key, as a `CacheStorage` keeps it: the bodies, the head, the head's length and checksum, a
-/// mark. The head is a list of fields, each after its length. It has the key and the checksums of the bodies.
+/// Encodes and decodes the record of the stored responses with one key, for a `CacheStorage`. A record consists of the bodies, the head,
+/// the head's length and checksum, and a mark. The head is a list of fields, each after its length. It contains the key and the checksums
+/// of the bodies.
 ///
-/// The body comes first, so that it can be used where it lies. A record that was cut has no mark.
+/// The bodies come first, so that a single body can be used without a copy. A truncated record has no mark.
 enum CacheRecord {
     /// Reads bytes of a known length, and fields after their length.
     private struct Reader {
@@ -28,7 +29,7 @@ enum CacheRecord {
     private static let lengthLength = 4
 
     /// Computes the checksum of some bytes, which finds a record that is incomplete or damaged. It does not protect against a person who
-    /// can write the record. SHA-256 took most of the time that a revalidated response took.
+    /// can write the record. SHA-256 would take most of the time of a revalidated response.
     static func checksum(of bytes: some Collection<UInt8>) -> Data {
         let sum = bytes.withContiguousStorageIfAvailable { bytes in
             let bytes = UnsafeRawBufferPointer(bytes), end = bytes.count & ~7
@@ -54,7 +55,8 @@ enum CacheRecord {
             // Cookies are secrets, and are set when they arrive, not when a response is used again.
             var headers = response.headers
             headers.remove(HeaderName.setCookie)
-            // The time by which `Date` itself counts. Another would be rounded, and a response from the future is not used.
+            // `Date` itself stores the time since the reference date. Any other time would be rounded, perhaps into the future, and a
+            // response from the future is not used.
             for text in [
                 response.variant, "\(response.statusCode)", "\(response.received.timeIntervalSinceReferenceDate)", "\(response.initialAge)",
                 "\(response.body.count)", "\(headers.count)",
@@ -81,7 +83,7 @@ enum CacheRecord {
 
     /// Decodes the responses of a record, newest first. Empty if the record is incomplete, was changed, or belongs to another key.
     static func decode(_ record: Data, _ key: CacheStorageKey) -> [CachedResponse] {
-        // A slice of other bytes does not start at 0, but the body of a response has to.
+        // The body of a response has to start at index 0. A slice of other data is copied, so that it does.
         guard record.startIndex == 0 else { return decode(record.subdata(in: record.startIndex..<record.endIndex), key) }
         let trailer = lengthLength + checksumLength + mark.count
         guard record.count >= trailer else { return [] }
@@ -113,7 +115,7 @@ enum CacheRecord {
         guard let sum = head.field(), (0...end - start).contains(length) else { return nil }
         let place = start..<start + length
         start = place.upperBound
-        // The only body is not copied. One of several is, because it would hold the others in memory for as long as it lives.
+        // A single body is not copied. One of several is copied, because a slice would keep the others in memory.
         let body = place == 0..<end ? record[place] : record.subdata(in: place)
         guard checksum(of: body).elementsEqual(sum) else { return nil }
         return CachedResponse(

@@ -7,9 +7,10 @@ import NessLock
 final class CacheStep: Sendable {
     private let cache: HTTPCache
     private let clock: PipelineClock
-    /// The time of day at the clock's zero. The cache's time is this plus the clock's count, so that a corrected time of day makes no
-    /// response younger.
+    /// The time of day at the clock's zero. The cache's time is this plus the clock's count, so that a change of the system's time does not
+    /// make a response younger.
     private let origin: Date
+    /// The stored responses for which a newer one is fetched in the background.
     private let revalidations = Lock<Set<Revalidation>>([])
 
     private struct Revalidation: Hashable, Sendable {
@@ -104,8 +105,8 @@ final class CacheStep: Sendable {
         return stored.answer(to: query.request, at: now)
     }
 
-    /// The error if no response is stored and the request forbids the network. RFC 9111, 5.2.1.7, asks a cache for a 504, which a caller
-    /// could not tell from that of a gateway.
+    /// The error if no response is stored and the request forbids the network. RFC 9111, 5.2.1.7, asks a cache for a 504, but a caller
+    /// could not distinguish it from a gateway's 504.
     private func nothingStored(_ upstream: any Upstream) -> NessError {
         upstream.error(.notCached, "no stored response satisfies the request, which forbids the network (only-if-cached)")
     }
@@ -168,7 +169,7 @@ final class CacheStep: Sendable {
 
     /// False after a redirect (its target was stored below), or if a loader changed the method, URL or credential.
     private func isForSameKey(_ response: HTTPResponse, as query: CacheQuery) -> Bool {
-        // A loader below may have set an option, which tells nothing of the server.
+        // The distinction is the query's: a loader below may have set an option, which says nothing about the server.
         response.history.isEmpty && response.request.method == .get
             && CacheKey(
                 response.request, over: query.upstream.route(of: response.request), by: cache.userCookies, besides: query.upstream.cookies,
@@ -182,7 +183,7 @@ final class CacheStep: Sendable {
     }
 
     /// Stores a response. If it may not be stored, removes the older response that it replaces.
-    /// - Parameter confirmed: The stored response that a 304 confirmed, and of which `response` is the update. `nil` for another response.
+    /// - Parameter confirmed: The stored response that a 304 confirmed, and that `response` updates. `nil` without a 304.
     @inline(never)
     private func keep(
         _ response: HTTPResponse, _ query: CacheQuery, sent: Date, _ fetch: Int, confirmed: Confirmed? = nil
@@ -250,7 +251,7 @@ extension HTTPResponse {
 /// True for a request to which the cache has added conditions, which concern the request's URL alone.
 private enum IsConditionedByCache: RequestOptionKey {
     static let defaultValue = false
-    /// The conditions do, which are header fields.
+    /// False, because the conditions are header fields, which distinguish requests themselves.
     static let distinguishesRequests = false
 }
 

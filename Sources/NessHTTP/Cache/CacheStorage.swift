@@ -2,8 +2,8 @@ import Foundation
 
 /// A place outside the process's memory where an `HTTPCache` keeps its records, such as a folder or a server of several machines.
 ///
-/// The cache keeps the rules: what is stored, for whom, for how long, and when it is forgotten. A storage keeps bytes under a key. It
-/// needs to understand neither. `CacheFolder` is a storage in files; `Examples/SharedCache` is one in Redis.
+/// The cache decides what is stored, for whom, for how long, and when it is removed. A storage only keeps bytes under a key, and needs to
+/// understand neither. `CacheFolder` is a storage in files; `Examples/SharedCache` is one in Redis.
 ///
 /// ```swift
 /// struct TableStorage: CacheStorage {
@@ -41,8 +41,8 @@ import Foundation
 /// ```
 ///
 /// **Calls.** The cache calls `read` if no response in memory matches a request, and `write` for each response that it stores, unless the
-/// response has a secret header field. It calls `removeAll(ofURL:)` after a write to the URL such as a POST, `remove` if a response must not
-/// be kept, and `removeAll(where:)` for `removeAll()`, `removeAll(of:)` and `Ness.reset()`. Calls run concurrently, each in a separate
+/// response has a secret header field. It calls `removeAll(ofURL:)` after a write to the URL such as a POST, `remove` if a response must
+/// not be kept, and `removeAll(where:)` for `removeAll()`, `removeAll(of:)` and `Ness.reset()`. Calls run concurrently, each in a separate
 /// task. Changes of one URL run one after another. The cache never cancels a call.
 ///
 /// **Records.** A record has a checksum, its format's version, and its key. Bytes that are incomplete, changed or foreign count as

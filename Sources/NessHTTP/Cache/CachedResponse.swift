@@ -147,7 +147,7 @@ struct CachedResponse: Sendable {
 
 /// Stored responses with one key, newest first.
 extension [CachedResponse] {
-    /// The most variants with one key. A lookup takes no longer if a server has more.
+    /// The most variants with one key. The limit bounds the time of a lookup.
     private static let limit = 8
 
     /// Returns these responses and a newer one, without those that no lookup would find any more.

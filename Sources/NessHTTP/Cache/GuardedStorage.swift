@@ -1,11 +1,11 @@
 import Foundation
 import NessLock
 
-/// A storage whose errors and delays fail no request.
+/// Keeps the errors and delays of a storage from requests.
 ///
-/// A caller waits for a limited time. While an operation takes longer than that, none other starts, so a storage that hangs delays the
-/// requests in flight once. A removal that was not done is owed. It is done before the next operation, so nothing that the cache has
-/// forgotten is found again.
+/// A caller waits for a limited time. While an operation takes longer than that, no other one starts, so a storage that hangs delays the
+/// requests in flight only once. A removal that failed is owed: it runs before the next operation, so that no removed record is found
+/// again.
 ///
 /// Changes of one URL run in their order, so that no write ends after a later removal.
 final class GuardedStorage: Sendable {
@@ -67,7 +67,8 @@ final class GuardedStorage: Sendable {
     ) async {
         await change(orElse: .record(key), clock) { [self] in
             try await removeOwed()
-            // A write keeps the other variants of its record. During such a removal these may be the ones to remove.
+            // A write keeps the other variants of its record. While the records of a user, or all records, are being removed, it could
+            // restore one of them.
             guard count(1, key.url) else { return owe(.record(key)) }
             defer { count(-1, key.url) }
             try await inOrder(key.url) { [self] in
@@ -114,7 +115,7 @@ final class GuardedStorage: Sendable {
 
     private func removeOwed() async throws {
         if state.withLock({ $0.owed.isEmpty }) { return }
-        // In order, so that of the requests that find removals owed, one does them and the others wait. No URL has this name.
+        // Of several requests that find removals owed, one performs them, and the others wait. No URL has the empty name.
         try await inOrder("") { [self] in
             while let (id, removal) = state.withLock({ $0.owed.first }) {
                 try await perform(removal)
@@ -130,12 +131,12 @@ final class GuardedStorage: Sendable {
         }
     }
 
-    /// Waits for the writes that have started. Later ones are not concerned, because the cache has forgotten their fetches.
+    /// Waits for the writes that have started. Later writes store nothing, because the cache has forgotten their fetches.
     private func finishWrites() async {
         for url in state.withLock({ Array($0.writes.keys) }) { try? await inOrder(url) {} }
     }
 
-    /// Counts a write.
+    /// Counts a write that starts (1) or ends (-1).
     /// - Returns: False if it must not start.
     @discardableResult
     private func count(_ change: Int, _ url: String) -> Bool {
@@ -147,6 +148,7 @@ final class GuardedStorage: Sendable {
         }
     }
 
+    /// Runs a change after all earlier changes of the same URL.
     private func inOrder(_ url: String, _ body: @Sendable () async throws -> Void) async throws {
         let (lane, waiter) = changes.enter(url)
         try await waiter?.wait()
@@ -156,6 +158,7 @@ final class GuardedStorage: Sendable {
 
     // MARK: time
 
+    /// True while an operation takes longer than the timeout.
     private var isLate: Bool { state.withLock { !$0.late.isEmpty } }
 
     /// Runs a change. If it cannot run or fails, a removal is owed instead.
@@ -167,7 +170,8 @@ final class GuardedStorage: Sendable {
     }
 
     /// Runs an operation in its own task, and waits for it until the timeout. It continues in any case.
-    /// - Parameter untilCancelled: True if a cancellation of the calling task ends the wait. A reset has to wait nevertheless.
+    /// - Parameter untilCancelled: True if a cancellation of the calling task ends the wait. False for a change: a reset has to wait for it
+    ///   in any case.
     /// - Returns: The value of the operation. `nil` if it failed, or if it takes too long.
     @discardableResult
     private func run<Value: Sendable>(

@@ -3,8 +3,8 @@ extension HTTPCache {
     ///
     /// Regardless of them, a response with `Vary: Cookie` is used only for requests with equal cookies.
     public enum UserCookies: Sendable, Hashable {
-        /// The cookies of a `Cookie` field that the request sets itself, unless the authentication gives a `userIdentifier`. The cookies of a
-        /// `CookieJar` do not count: as in a browser, one jar is one user, even if a cookie changes.
+        /// The cookies of a `Cookie` field that the request sets itself, unless the authentication gives a `userIdentifier`. The cookies of
+        /// a `CookieJar` do not count: as in a browser, one jar is one user, even if a cookie changes.
         case setByRequest
         /// The cookies with these names, from a request or a jar, such as the one that holds the session.
         case named(Set<String>)
@@ -19,7 +19,7 @@ extension HTTPCache.UserCookies {
     /// Returns those cookies of a `Cookie` field that identify the user. `nil` if no cookie does.
     /// - Parameters:
     ///   - field: The field's value.
-    ///   - jar: Knows which part of the field the request has set itself; `nil` if all of it.
+    ///   - jar: Tells which part of the field the request has set itself. `nil` if it has set all of the field.
     ///   - isUserNamed: True if the authentication names the user.
     func part(of field: String, besides jar: JarCookies?, isUserNamed: Bool) -> String? {
         switch self {

@@ -10,9 +10,9 @@ import NessPromise
 ///
 /// **Stored responses.** The cache stores complete responses to GET, of data requests without a body. It never guesses a lifetime: a
 /// response is used without validation only for the time that its `max-age` or `Expires` allows. Failures are stored for that time as well,
-/// but a stored failure is never used for a retry. Redirects are not stored, but the responses behind them are, for their own URLs. Not
-/// stored are statuses that concern the client or one request (401, 403, 407, 412, 429 and others). Without an explicit lifetime, a response
-/// with status 200, 203 or 204 and an `ETag` or `Last-Modified` is kept for validation.
+/// but a stored failure is never used for a retry. Redirects are not stored, but the responses behind them are, for their own URLs.
+/// Statuses that concern the client or one request (401, 403, 407, 412, 429 and others) are not stored. Without an explicit lifetime, a
+/// response with status 200, 203 or 204 and an `ETag` or `Last-Modified` is kept for validation.
 ///
 /// **Conditional requests.** A fresh response serves a request with `If-None-Match`, `If-Modified-Since` or a `Range` of one span: with
 /// 304, 206 or the whole body. Without a fresh response the request goes to the server unchanged. `If-Match` and `If-Unmodified-Since`
@@ -34,8 +34,8 @@ import NessPromise
 /// renewed. If the credential cannot be renewed because the network is down, the cache serves the user's fresh responses, and stale ones
 /// that `stale-if-error` allows.
 ///
-/// **Storage.** The storage finds records by digests. A record contains header fields and body in plain form, but no `Set-Cookie`. Responses
-/// with another secret header field stay in memory. No error of the storage fails a request: see `CacheStorage`.
+/// **Storage.** The storage finds records by digests. A record contains header fields and body in plain form, but no `Set-Cookie`.
+/// Responses with another secret header field stay in memory. No error of the storage fails a request: see `CacheStorage`.
 ///
 /// `Ness.reset()` empties the cache, including its storage. Managers may share a cache; a reset of one manager empties it for all.
 public final class HTTPCache: Sendable {
@@ -48,7 +48,7 @@ public final class HTTPCache: Sendable {
         /// The keys of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
         var fetches: [Int: CacheKey] = [:]
 
-        /// Removes responses, and keeps the fetches that run for such keys from storing theirs.
+        /// Removes responses. Running fetches with keys that the closure accepts will not store their responses.
         mutating func forget(_ keys: [CacheKey], andFetches isForgotten: (CacheKey) -> Bool) {
             for key in keys { entries.remove(key) }
             fetches = fetches.filter { !isForgotten($0.value) }
@@ -67,7 +67,7 @@ public final class HTTPCache: Sendable {
     }
 
     private let state: Lock<State>
-    /// The running flights of each manager that uses the cache.
+    /// The managers that use the cache.
     private let sharers = Lock<[Sharer]>([])
     private let storage: GuardedStorage?
     /// The cookies that identify the user.
@@ -124,8 +124,8 @@ public final class HTTPCache: Sendable {
         }
     }
 
-    /// Removes responses from memory and from the storage. From memory twice: meanwhile a request may have read a record that was still
-    /// there.
+    /// Removes responses from memory, from the storage, and from memory again: a request may have read a record before the storage removed
+    /// it.
     private func remove(
         _ removal: @autoclosure () -> GuardedStorage.Removal?, _ clock: PipelineClock, _ forget: @Sendable (inout State) -> Void
     ) async {
@@ -204,9 +204,9 @@ public final class HTTPCache: Sendable {
         let closeReads: @Sendable (_ target: ExactText) -> Void
     }
 
-    /// Adds a manager. After a write of another manager, its reads join none that started before.
+    /// Adds a manager. After another manager has written to a URL, this manager's new reads of the URL join no read that started before.
     /// - Parameters:
-    ///   - manager: The object whose life counts. It is not retained.
+    ///   - manager: An object that lives as long as the manager. It is not retained.
     ///   - closeReads: Closes the reads of a URL in flight to new callers. Must not retain the object.
     func add(_ manager: any AnyObject & Sendable, _ closeReads: @escaping @Sendable (_ target: ExactText) -> Void) {
         sharers.withLock { sharers in
@@ -217,7 +217,7 @@ public final class HTTPCache: Sendable {
 
     /// Removes every response to a target, for all credentials.
     func invalidate(_ url: ExactText, _ clock: PipelineClock) async {
-        // A read of another manager that joined an older exchange would store its response afterwards.
+        // Otherwise a later read of another manager could join an older exchange, and store its outdated response.
         for sharer in sharers.withLock({ $0 }) { sharer.closeReads(url) }
         await remove(.url(CacheKey.digest(ofURL: url)), clock) {
             $0.forget($0.entries.keys(of: url)) { $0.url == url }

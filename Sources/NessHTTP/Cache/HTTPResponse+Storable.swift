@@ -30,7 +30,7 @@ extension HTTPResponse {
         }
     }
 
-    /// Returns true if the body may be cut without a sign of it.
+    /// Returns true if the body may have been truncated without an error.
     private func mayBeCut(_ request: HTTPRequest) -> Bool {
         #if canImport(FoundationNetworking)
         // URLSession on this platform decompresses without a check of the end. It takes compressed bodies only if the request asks for

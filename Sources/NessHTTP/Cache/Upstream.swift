@@ -1,21 +1,21 @@
-/// The steps below the cache, and what the cache has to know of the call whose request they send.
+/// Sends requests through the steps below the cache, and tells the cache about the call that they belong to.
 protocol Upstream: Sendable {
     /// The number of the call's attempt, counted from 1.
     var attempt: Int { get }
-    /// Knows which part of the `Cookie` field the request has set itself; `nil` if all of it.
+    /// Tells which part of the `Cookie` field the request has set itself. `nil` if it has set all of the field.
     var cookies: JarCookies? { get }
     /// True if the response is kept in memory, and may be shared with equal requests.
     var isCacheable: Bool { get }
     /// True if requests that the caller declares equal may differ.
     var hasDuplicateIdentifier: Bool { get }
 
-    /// Returns the way on which a request reaches the server, by which a server may tell users apart.
+    /// Returns the route of a request to the server. A server may distinguish users by it.
     func route(of request: HTTPRequest) -> String
     /// Sends a request.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
     /// Sends a request for which there is a replacement, until the deadline of the call.
     func sendUntilDeadline(_ operation: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse
-    /// Continues with a request in the background. It sees neither the caller's policies nor the caller's events. A reset ends it.
+    /// Sends a request in the background, without the caller's policies and events. A reset ends it.
     /// - Parameters:
     ///   - request: The request.
     ///   - operation: Sends the request. Its second parameter throws if the request must not be sent any more.
@@ -41,6 +41,6 @@ final class CacheQuery: Sendable {
         self.upstream = upstream
     }
 
-    /// Returns the same query with what a storage has.
+    /// Returns the same query with other stored responses.
     func with(_ stored: CacheMatch) -> CacheQuery { CacheQuery(request, key, directives, stored, upstream) }
 }

@@ -1,8 +1,8 @@
 /// Decides what happens to a request that is made while an equal one is in flight.
 ///
 /// Two requests are equal if they have the same kind of result, method, URL, header fields and body, and the same settings and options that
-/// may concern the exchange. With `set(duplicateIdentifier:)`, the identifier takes the place of method, URL, header fields and body; secret
-/// header fields must still be equal.
+/// may concern the exchange. With `set(duplicateIdentifier:)`, the identifier takes the place of method, URL, header fields and body;
+/// secret header fields must still be equal.
 ///
 /// Without a handler, a manager coalesces equal GET, HEAD and OPTIONS requests into one exchange, and sends every other request separately.
 /// A handler (`Ness.Configuration.duplicatedHandler`) changes this for any method, even POST. `DefaultDuplicatedHandler` has the usual

@@ -24,10 +24,10 @@ struct FlightTable<Shared: SharedFlight>: Sendable {
     private var entries: [RequestIdentity: Entry] = [:]
     /// The number of flights so far.
     private var count = 0
-    /// The numbers of the last flights before the last writes, by the hash of the writes' targets. The key is the hash, so that
-    /// the table keeps no URL in memory. If two targets have one hash, a read may be sent without need.
+    /// The number of the last flight that started before the latest write to a target, by the target's hash. The key is the hash, so that
+    /// the table keeps no URL in memory. If two targets have the same hash, a read may be sent needlessly.
     private var lastBeforeWrite: [Int: Int] = [:]
-    /// The number of writes above which the table drops those that no longer close a read.
+    /// The number of remembered writes above which the table forgets those that no longer close a read.
     private var writeLimit = FlightTable.leastWriteLimit
     private static var leastWriteLimit: Int { 16 }
 
@@ -71,7 +71,8 @@ struct FlightTable<Shared: SharedFlight>: Sendable {
             oldestReads[identity.target.hashValue] = min(entry.number, oldestReads[identity.target.hashValue] ?? .max)
         }
         lastBeforeWrite = lastBeforeWrite.filter { hash, number in oldestReads[hash].map { $0 <= number } ?? false }
-        // As many writes as flights have to pass before the next search, so that a write costs the same however many flights there are.
+        // The next search follows after at least as many writes as there are flights, so the average cost of a write does not depend on
+        // their number.
         writeLimit = max(Self.leastWriteLimit, 2 * lastBeforeWrite.count, entries.count)
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
 
-/// The parts of a request that requests which share a flight have in common.
+/// The parts of a request that must be equal for two requests to share a flight.
 ///
-/// It contains everything that is not known to make no difference: the settings and options of the request, and what redirects depend on.
+/// It omits only parts that are known to make no difference. It includes the settings and options of the request, and what redirects depend
+/// on.
 final class RequestIdentity: Hashable, Sendable {
     /// A header field, with its name in lower case.
     private struct Line: Hashable, Sendable {
@@ -28,15 +29,15 @@ final class RequestIdentity: Hashable, Sendable {
         let distinction: RequestDistinction
         /// `nil` to follow no redirect.
         let redirectLimit: Int?
-        // A redirect also removes the jar's cookies, and the environment's credential and secret default headers.
+        // These parts determine what a redirect removes: the jar's cookies, the environment's credential, and secret default headers.
         let ownCookies: ExactText?
         let credentialScope: URL?
         let baseURL: URL?
         let defaultHeaders: [Line]
     }
 
-    /// The hash of what distinguishes most requests: a server's requests for many users differ in their header fields alone. Computed once,
-    /// because the table of flights needs it several times.
+    /// The hash of the parts in which most requests differ. A server's requests for many users may differ in their header fields alone.
+    /// Computed once, because the table of flights needs it several times.
     private let hash: Int
     private let parts: Parts
     /// The URL in its normal form.
@@ -51,7 +52,7 @@ final class RequestIdentity: Hashable, Sendable {
     ///   - ignoredHeaders: The names, in lower case, of fields that are not compared, such as a trace identifier.
     ///   - environment: The environment of the call.
     ///   - credentialScope: The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
-    ///   - jarCookies: Knows which part of the `Cookie` field the request has set itself; `nil` if all of it.
+    ///   - jarCookies: Tells which part of the `Cookie` field the request has set itself. `nil` if it has set all of the field.
     init?(
         _ request: HTTPRequest, of kind: RequestKind, to download: DownloadTarget?, identifiedBy identifier: String?,
         ignoring ignoredHeaders: Set<String>, in environment: ServerEnvironment, keepingCredentialInside credentialScope: URL?,

@@ -13,7 +13,7 @@ final class SharingStep<Shared: SharedFlight>: Sendable {
     private let handler: @Sendable () -> (any DuplicatedHandler)?
 
     init(ignoringHeaders names: [String], handler: @escaping @Sendable () -> (any DuplicatedHandler)?) {
-        // A hint about the order of responses does not change them.
+        // `Priority` is a hint about the order of responses. It does not change them.
         ignoredHeaders = Set((names + [HeaderName.priority]).map(\.asciiLowercased))
         self.handler = handler
     }
@@ -34,9 +34,11 @@ final class SharingStep<Shared: SharedFlight>: Sendable {
         var completion: (@Sendable (Result<HTTPResponse, any Error>) -> Void)?
     }
 
+    /// Closes the reads of a write's URL to new callers.
     @inline(never)
     func closeReads(after request: HTTPRequest) { closeReads(of: ExactText(request.normalizedURL)) }
 
+    /// Closes the reads of all URLs that have received a write, redirects included, to new callers.
     @inline(never)
     func closeReads(after response: HTTPResponse) {
         for url in response.writtenURLs { closeReads(of: ExactText(ParsedURL(url).normalized)) }

@@ -72,7 +72,7 @@ public final class CookieJar: Sendable {
     /// Makes the `Cookie` field for a request: the longest paths first, then the oldest cookies (RFC 6265, 5.4).
     /// - Parameters:
     ///   - url: The URL of the request.
-    ///   - own: The value of the request's own `Cookie` field, if it has one.
+    ///   - callersField: The value of the `Cookie` field that the request has set itself, if it has one.
     /// - Returns: The field's value. `nil` if there is no cookie to send.
     package func header(for url: URL, besides callersField: String? = nil) -> String? {
         let now = now()
@@ -128,8 +128,8 @@ extension CookieJar {
         }
     }
 
-    /// Removes the files that killed processes left behind in the middle of a write. A write takes milliseconds: a file of more than an hour
-    /// belongs to no process that still writes.
+    /// Removes the files that killed processes left behind in the middle of a write. A write takes milliseconds: a file of more than an
+    /// hour belongs to no process that still writes.
     private func removeLeftovers(of file: URL) {
         let folder = file.deletingLastPathComponent(), start = file.lastPathComponent + "."
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where name.startsExactly(with: start) {

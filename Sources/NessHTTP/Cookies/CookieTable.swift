@@ -7,7 +7,8 @@ import Foundation
 struct CookieTable: Sendable {
     /// The most cookies of a site.
     static let siteLimit = 180
-    /// The most cookies of all sites, and the number to which they are then reduced. So not each further cookie searches them all.
+    /// The most cookies of all sites, and the number to which they are then reduced. The gap avoids a search of all cookies for each
+    /// further one.
     static let limit = (most: 3_300, remaining: 3_000)
 
     private struct Key: Hashable {
@@ -31,6 +32,7 @@ struct CookieTable: Sendable {
     }
 
     private var sites: [ExactText: [Key: Entry]] = [:]
+    /// The latest number given as an `order` or a `lastUse`.
     private var next = 0
     private(set) var count = 0
     /// The number of cookies that searches have visited.
@@ -85,10 +87,10 @@ struct CookieTable: Sendable {
         if count > Self.limit.most { reduce(sites.keys, most: Self.limit.most, remaining: Self.limit.remaining, now) }
     }
 
-    /// Removes cookies beyond a limit: expired ones, then those that are sent over plain HTTP as well, then the others. In each group the one
-    /// that was not used for the longest time goes first (RFC 6265bis, 5.7).
+    /// Removes cookies beyond a limit: expired ones, then those that are sent over plain HTTP as well, then the others. In each group the
+    /// one that was not used for the longest time goes first (RFC 6265bis, 5.7).
     ///
-    /// The last group differs from the RFC, where such a cookie counts only against a domain's limit. So no number of responses over plain
+    /// In the RFC, secure cookies go last only if a domain's limit is exceeded. Here they always do, so no number of responses over plain
     /// HTTP removes a secure cookie of any site.
     private mutating func reduce(_ names: some Collection<ExactText>, most: Int, remaining: Int, _ now: Date) {
         let total = names.reduce(0) { $0 + (sites[$1]?.count ?? 0) }
@@ -100,7 +102,7 @@ struct CookieTable: Sendable {
                 (site, key, entry.cookie.isExpired(now) ? 0 : entry.cookie.isSecure ? 2 : 1, entry.lastUse)
             }
         }.sorted { ($0.rank, $0.lastUse) < ($1.rank, $1.lastUse) }
-        // To go below the limit, no further group is touched.
+        // A cookie is removed below the limit only if its group had to be touched to reach the limit.
         let last = candidates[total - most - 1].rank
         remove(candidates.prefix(total - remaining).prefix { $0.rank <= last }.map { ($0.site, $0.key) })
     }

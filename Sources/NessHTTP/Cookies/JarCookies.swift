@@ -20,7 +20,8 @@ final class JarCookies: Sendable {
         let sent = field(callersField?.text).map { ExactText($0) }
         if let sent {
             written.withLock { written in
-                // The same value with and without a part of the caller's: the part must not reach another origin.
+                // The value was written both with and without a caller's part. It counts as the jar's, because the caller's part must not
+                // reach another origin.
                 let isAmbiguous = written[sent].map { $0 != callersField } ?? false
                 written[sent] = .some(isAmbiguous ? nil : callersField)
             }

@@ -14,8 +14,8 @@ package enum PublicSuffix {
         contains(labels(of: name)[...])
     }
 
-    /// Returns the site of a host: the longest public suffix of its name, and the label before it. A public suffix and an address are sites by
-    /// themselves.
+    /// Returns the site of a host: the longest public suffix of its name, and the label before it. A public suffix and an address are sites
+    /// by themselves.
     /// - Parameter host: The host, in lower case.
     package static func site(of host: String) -> ExactText {
         if ParsedURL.isAddress(host: host) { return ExactText(host) }

@@ -3,9 +3,9 @@ import NessLock
 /// A download to one file, which its callers share. It owns the partial file and its record, the claim to them, and the exchanges of each
 /// run.
 ///
-/// A caller attaches when it enters a flight of the job, and detaches when its call ends. A pause ends a run, but keeps the caller attached.
-/// A run is one flight's attempt at the download. Runs use the file one after another, first in, first out, even those of several jobs with
-/// equal requests.
+/// A caller attaches when it enters a flight of the job, and detaches when its call ends. A pause ends a run, but keeps the caller
+/// attached. A run is one flight's attempt at the download. Runs use the file one after another, first in, first out, even those of several
+/// jobs with equal requests.
 ///
 /// | callers | run | state | a download of another request to the same file |
 /// |---|---|---|---|
@@ -42,7 +42,7 @@ final class DownloadJob: @unchecked Sendable {
         let file: FileIdentity
     }
 
-    /// The places of all managers by their paths: a download of one may follow a dropped download of another.
+    /// The partial files in use, by their paths. All managers share them: a download of one may follow a dropped download of another.
     private static let places = Lock<[String: Place]>([:])
 
     private var callers = 0
@@ -90,8 +90,8 @@ final class DownloadJob: @unchecked Sendable {
 
     /// Fetches a file, or returns the response of a run that has saved it since `forgetResponse()`.
     ///
-    /// Otherwise a pause just after the rename would download the file again, leaving two copies in a folder. A paused caller also gets the
-    /// file that the callers who did not pause have received meanwhile.
+    /// Without the saved response, a pause just after the rename would download the file again, and leave two copies in a folder. A paused
+    /// caller also receives the file that other callers have received meanwhile.
     /// - Throws: `FileError` if another download uses the file; `CancellationError`; the errors of `DownloadRun.run()`.
     func run(_ download: DownloadRequest) async throws -> HTTPResponse {
         try download.check()
@@ -153,7 +153,7 @@ final class DownloadJob: @unchecked Sendable {
 
     /// Hands the file to the run that has waited longest.
     private static func release(_ place: Place) {
-        // A run that was canceled at this moment did not get the file.
+        // A run that was canceled at this moment does not take the file: the next one does.
         while let waiter = takeNextWaiter(of: place), !waiter.resume() {}
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A request whose response goes to a file, and what its download needs from the path of requests.
+/// A request whose response goes to a file, with the functions of the pipeline that its download needs.
 struct DownloadRequest: Sendable {
     let request: HTTPRequest
     let target: DownloadTarget
@@ -17,8 +17,8 @@ struct DownloadRequest: Sendable {
     /// Makes an error of the request.
     let makeError: @Sendable (NessError.Kind, String, HTTPResponse?, (any Error)?) -> NessError
 
-    /// True if a later run can continue the download. Ranges are defined for GET alone (RFC 9110, 14.2). A request that must not be repeated
-    /// is sent once, as a whole.
+    /// True if a later run can continue the download. Ranges are defined for GET alone (RFC 9110, 14.2). A request that must not be
+    /// repeated is sent once, as a whole.
     var isResumable: Bool { request.method == .get && request.body == nil && request.isIdempotent }
 
     var partialPath: String { target.partialPath(source) }
@@ -49,7 +49,7 @@ struct DownloadRequest: Sendable {
     /// - Returns: A 304, like the response to a condition, if the expected file is there already; `nil` to fetch the file.
     func existingFile() async throws -> HTTPResponse? {
         try target.check()
-        // Another method is sent for its effect.
+        // A request with another method is always sent, for its effect.
         guard request.method == .get, let saved = await target.savedAsExpected() else { return nil }
         try Task.checkCancellation()
         reportSaved(saved.length)
@@ -70,7 +70,7 @@ struct DownloadRequest: Sendable {
     }
 }
 
-/// The parts of a request by which two downloads to one file are the same: the second waits for the first.
+/// Identifies a download. Of two downloads to one file with the same identity, the second waits for the first.
 struct DownloadIdentity: Hashable, Sendable {
     /// Identifies the requested resource, as `PartialRecord.source`.
     let source: String

@@ -11,7 +11,7 @@ final class DownloadRun: Sendable {
     /// have changed.
     private let usesRanges: Lock<Bool>
     /// The largest number of restarts: one for an outdated partial file, one for a file that changed during the download, and one in
-    /// reserve. More mean a faulty server. From the second restart on, the file is requested as a whole.
+    /// reserve. A server that causes more is faulty. From the second restart on, the file is requested as a whole.
     private static let restartLimit = 3
 
     init(_ download: DownloadRequest, _ file: PartialFile) {
@@ -116,6 +116,7 @@ final class DownloadRun: Sendable {
         return record.validator != nil && record.total != nil && usesRanges.withLock { $0 }
     }
 
+    /// A response. `isTaken` is true if the sink has taken its body.
     private typealias Answer = (value: HTTPResponse, isTaken: Bool)
 
     /// Sends requests until no byte is missing, or until the server responds without the bytes.
@@ -161,7 +162,7 @@ final class DownloadRun: Sendable {
     }
 
     /// Requests the first byte of a file that is to be fetched in parts.
-    /// - Returns: The response if it settles the fetch: it is the whole file, or not one that the sink takes. `nil` if bytes are missing.
+    /// - Returns: The response, if it completed the file, or if the sink did not take its body. `nil` if bytes are missing.
     private func probe() async throws -> Answer? {
         guard file.record.isEmpty, target.partCount > 1, usesRanges.withLock({ $0 }), let first = try await fetchFirstByte() else {
             return nil
@@ -183,7 +184,7 @@ final class DownloadRun: Sendable {
         }
     }
 
-    /// Fetches the rest of a span. A file without a byte is requested as a whole.
+    /// Fetches the rest of a span. If no byte of the file has arrived, requests the whole file.
     private func fetch(span index: Int) async throws -> Answer {
         while true {
             let record = file.record, isWhole = record.isEmpty
@@ -228,7 +229,7 @@ final class DownloadRun: Sendable {
         do {
             response = try await file.during { try await download.send(download.request, sink) }
         } catch let error as NessError {
-            // The exchange was ended for a reason after which the download can continue.
+            // The sink may have ended the exchange. The download continues after some of its errors.
             switch error.underlying {
             case let mismatch as RangeMismatch: throw mismatch
             case let mismatch as FileMismatch: throw failure(mismatch, sink.head?.asWhole(by: file.record))

@@ -52,7 +52,8 @@ final class DownloadSink: BodySink {
         state = Lock(State(generation: file.present.generation))
     }
 
-    /// The head of the response whose body was taken as a whole. A loader may have put another response in the place of one that broke off.
+    /// The head of the response whose body was taken completely. `nil` if the body broke off: a loader may have returned another response
+    /// instead.
     var takenHead: HTTPResponse? { state.withLock { $0.isTaken ? $0.head : nil } }
 
     /// The head of the response for which the sink has started the file, even if its body was not taken.
@@ -102,7 +103,7 @@ final class DownloadSink: BodySink {
             try await beginWhole(response, isUnpacked: isUnpacked, record, generation)
         }
         state.withLock { $0.head = response }
-        // Ends the exchange of a file with another size, because the bytes of a file do not explain the error.
+        // If the announced size is wrong, the exchange ends here: the bytes of a file would not explain the error.
         if let total = file.progress.total { try target.expectation?.check(size: total) }
         return true
     }
@@ -136,7 +137,7 @@ final class DownloadSink: BodySink {
         var generation = generation
         // Other exchanges still fetch other spans. All of them have to end first.
         if record.spans.count > 1 { throw RangeMismatch() }
-        // The only byte of a file may be uncounted: see `PartialFile.forgetLastByte()`.
+        // The spans are compared, because a record of 0 bytes may be about a file of one byte: see `PartialFile.forgetLastByte()`.
         if record.spans != PartialRecord(source: "").spans {
             generation = try await file.restart(after: generation)
             state.withLock { [generation] in $0.generation = generation }
@@ -210,8 +211,8 @@ final class DownloadSink: BodySink {
 }
 
 extension HTTPResponse {
-    /// This head as that of the whole file, even if the server sent a part.
-    /// - Parameter record: The record of the file. A part need not repeat its fields.
+    /// This response as if the server had sent the whole file.
+    /// - Parameter record: The record of the file. It supplies the fields that a part does not repeat.
     func asWhole(by record: PartialRecord) -> HTTPResponse {
         guard statusCode == 206 else { return self }
         var whole = self

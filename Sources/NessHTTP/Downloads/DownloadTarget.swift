@@ -23,7 +23,7 @@ package struct DownloadTarget: Sendable, Hashable {
     var expectation: FileExpectation?
     /// True if missing folders of the destination are created.
     var createsFolders = false
-    /// Chooses the final URL of a file for which `destination` is the folder of the partial file; `nil` to choose a name in that folder.
+    /// Chooses the final URL of the file. `destination` is then the folder of the partial file. `nil` if `destination` determines the URL.
     var choose: Choice?
 
     /// A caller's choice of the final URL. A class, because closures cannot be compared.
@@ -113,7 +113,8 @@ package struct DownloadTarget: Sendable, Hashable {
     }
 
     /// Chooses the final URL of the file.
-    /// - Parameter response: The response. A field from the record was on a disk, and is no more trusted than the server's.
+    /// - Parameter response: The response. Some of its fields may come from the record on the disk, which is not trusted more than the
+    ///   server.
     /// - Throws: `FileError`, or the error of the caller's closure.
     func destination(for response: HTTPResponse) throws -> URL {
         if let choose {

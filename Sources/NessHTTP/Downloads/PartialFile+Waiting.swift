@@ -1,6 +1,6 @@
 import Foundation
 
-/// The file is open only while a request of the download is out of the queues.
+/// The file is open only while at least one request of the download does not wait in a queue.
 extension PartialFile {
     /// Runs one request of the download. While all its requests wait in queues, the file is closed.
     func during<Value: Sendable>(request: () async throws -> Value) async throws -> Value {
@@ -44,7 +44,7 @@ extension PartialFile {
         try await afterWrites { [self] in Result { _ = try openNow() } }.get()
     }
 
-    /// Closes the file, unless a request is out of the queues, until one needs it.
+    /// Closes the file if all requests wait in queues. `openNow()` opens it again.
     func closeNow() {
         let (file, isEmpty): (OpenFile?, Bool) = state.withLock { state in
             // A request may have left its queue since the caller looked, and found the file open.
@@ -56,7 +56,7 @@ extension PartialFile {
             state.records.closeFile()
             return (state.file.take(), isEmpty)
         }
-        // A request may wait for hours, and its process may end meanwhile: it leaves no empty file.
+        // An empty file is removed, because a request may wait for hours, and its process may end meanwhile.
         if isEmpty { unlink(path) }
         file?.closeNow()
     }

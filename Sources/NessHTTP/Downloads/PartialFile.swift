@@ -8,11 +8,11 @@ import NessLock
 /// 8 MiB, so that a killed process loses no more. The bytes are synced in the background, at a pace that the disk can keep; after a crash
 /// of the system only synced bytes count. A lock on the first file excludes all other downloads, in this process and in others.
 ///
-/// The file is open only while a request of the download is out of the queues: many downloads may wait, and the system limits the number of
-/// open files. Meanwhile another process may take the file, so it is checked when it is opened again.
+/// The file is open only while at least one request of the download does not wait in a queue: many downloads may wait, and the system
+/// limits the number of open files. Meanwhile another process may take the file, so it is checked when it is opened again.
 ///
-/// Two queues of its own work on the disk, so that no thread that runs Swift tasks waits for one: bytes are written on `writes`, while
-/// `queue` syncs earlier ones.
+/// Two queues access the disk, so that no thread that runs Swift tasks waits for it: `writes` writes bytes, while `queue` syncs earlier
+/// ones.
 final class PartialFile: Sendable {
     struct State: Sendable {
         var record: PartialRecord
@@ -39,7 +39,7 @@ final class PartialFile: Sendable {
         var file: OpenFile?
         /// The length and the identity of the file when it was closed for a wait; `nil` for an empty file, which was removed.
         var closed: (length: Int64, key: FileLocks.Key)?
-        /// The number of requests that are out of the queues.
+        /// The number of requests that do not wait in a queue.
         var activeCount = 0
         /// The number of requests that wait in queues.
         var waitingCount = 0
@@ -60,7 +60,7 @@ final class PartialFile: Sendable {
     /// The length that the caller expects, until the server announces one.
     private let expectedSize: Int64?
     let state: Lock<State>
-    /// Changes the bytes of the file, in order. What has to follow all writes passes through it first. Tests suspend it.
+    /// Changes the bytes of the file, in order. Work that has to follow all writes passes through it first. Tests suspend it.
     let writes = DispatchQueue(label: "ness.partial-file.writes")
     /// Runs syncs and other slow file operations, and all changes of the record on the disk.
     private let queue = DispatchQueue(label: "ness.partial-file")
@@ -78,7 +78,7 @@ final class PartialFile: Sendable {
     {
         try await DispatchQueue(label: "ness.partial-file.open").run {
             let file = try PartialFile(path: path, source: source, expecting: expectedSize, elapsed: elapsed)
-            // In the same step, so that a thousand downloads that start together do not have a thousand open files.
+            // Closed in the same step, so that a thousand downloads that start together do not have a thousand open files.
             file.closeNow()
             return file
         }
@@ -89,7 +89,7 @@ final class PartialFile: Sendable {
     ///   - path: The path of the partial file.
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
     ///   - expectedSize: The length that the caller expects; `nil` for any.
-    ///   - boot: Identifies the time since the system's start.
+    ///   - boot: Identifies the period since the system's last start.
     ///   - elapsed: The time since a fixed moment. It paces the notes.
     /// - Throws: `FileError`, for example if another download has the file open.
     init(

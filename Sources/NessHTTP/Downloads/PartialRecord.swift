@@ -122,9 +122,9 @@ struct PartialRecord: Codable, Sendable {
     static func hash(_ text: String) -> String { String(SHA256Hash.hex(of: [text]).prefix(32)) }
 }
 
-/// The time since the system's start. Bytes that were written but not synced are safe until the next start.
+/// The period since the system's last start. Bytes that were written but not synced are safe until the next start.
 enum BootSession {
-    /// Identifies the time since the system's start. `nil` if the system does not report it.
+    /// Identifies the period. `nil` if the system does not report it.
     static let current = read()
 
     private static func read() -> String? {

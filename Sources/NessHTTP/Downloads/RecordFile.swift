@@ -27,7 +27,7 @@ struct RecordFile: Sendable {
     private static let maximumLength: Int64 = 1 << 20
 
     private let path: String
-    /// Identifies the time since the system's start. `nil` if it is unknown; then no note is written.
+    /// Identifies the period since the system's last start. `nil` if it is unknown; then no note is written.
     private let boot: String?
     /// The file that notes are written to. `nil` before the first note, and after a wait.
     private var current: Prepared?

@@ -29,7 +29,7 @@ enum FileLocks {
         let number: UInt64
     }
 
-    /// Belongs to the process, like the system's locks: two managers exclude each other.
+    /// The locked files of the process. Managers share them, so two managers exclude each other, as with the system's locks.
     private static let held = Lock<Set<Key>>([])
 
     /// Adds a file. Returns false if it is there.

@@ -37,7 +37,7 @@ final class OpenFile: Sendable {
 
     /// Reads a whole file that any program may have written. `nil` if there is no regular file, or if it is longer than a limit.
     static func contents(of path: String, limit: Int64) -> Data? {
-        // Not through a symbolic link, and without a wait for the writer of a pipe.
+        // Does not follow a symbolic link, and does not wait for the writer of a pipe.
         guard let file = try? OpenFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let length = try? file.length(), length <= limit
         else { return nil }
         return try? file.read(Int(length), at: 0)
@@ -51,8 +51,9 @@ final class OpenFile: Sendable {
     func closeNow() {
         var closed = State(descriptor: -1)
         state.withLock { swap(&$0, &closed) }
-        // Before the descriptor is closed: afterwards another file may get the same number. The system's lock first, and expressly: a child
-        // process that is about to start has a copy of the descriptor for a moment, and would hold it on.
+        // The locks are released before the descriptor is closed: afterwards another file may get the same number. The system's lock is
+        // released first, and explicitly: a child process that is about to start has a copy of the descriptor for a moment, and would keep
+        // the lock.
         if let key = closed.locked {
             _ = flock(closed.descriptor, LOCK_UN)
             FileLocks.unlock(key)
@@ -237,7 +238,7 @@ package struct FileError: Error, CustomStringConvertible {
     /// Makes an error that Ness itself detected. Its code is 0.
     init(_ description: String) { (code, operation, path) = (0, description, nil) }
 
-    /// The operation, the file and the reason. Not made before it is shown, because a lookup in the cache's folder often fails.
+    /// The operation, the file and the reason. Made only when it is shown, because a lookup in the cache's folder often fails.
     package var description: String {
         guard let path else { return operation }
         let name = path.split(separator: "/").last.map(String.init) ?? path

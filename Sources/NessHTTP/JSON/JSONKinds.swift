@@ -1,7 +1,7 @@
 import NessLock
 
-/// The kinds that the values of one JSON document had, by their places. A decoder does not report the kind of a value, so kinds are tried in
-/// turn. The likely one is tried first.
+/// The kinds that the values of one JSON document had, by their places. A decoder does not report the kind of a value, so kinds are tried
+/// in turn. The likely one is tried first.
 ///
 /// Each kind that is tried without success makes the decoder create an error with the path of the value. Foundation's decoder takes time
 /// for it in proportion to the square of the depth. Values at equal places of a document, such as the elements of an array, nearly always
@@ -62,7 +62,8 @@ final class JSONKinds: Sendable {
             state.levels[depth - 1].next += 1
             let level = state.levels[depth - 1]
             if slot < level.kinds.count { return (depth, slot, level.kinds[slot]) }
-            // The kind of the container two levels above: so it is right for arrays in arrays, and for objects in arrays in turn.
+            // The guess is the kind of the container two levels above. It is right for arrays in arrays, and where arrays and objects
+            // alternate.
             return (depth, slot, slot == 0 && depth >= Self.deep ? state.levels[depth - 2].container : nil)
         }
         return Place(depth: base + depth, guess: guess, slot: slot)

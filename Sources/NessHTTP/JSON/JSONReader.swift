@@ -266,7 +266,7 @@ package struct JSONReader {
 
     private var byte: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-    /// Skips white space.
+    /// Skips white space, and returns the next byte without taking it.
     private mutating func next() -> UInt8? {
         while let byte, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { index += 1 }
         return byte

@@ -17,8 +17,8 @@ extension JSONValue {
     /// Reads JSON text. If a key occurs twice in an object, the last value counts.
     ///
     /// The time is linear in the length of the text, however deep it nests. Prefer this to
-    /// `JSONDecoder().decode(JSONValue.self, from: data)` for bytes from a server: a decoder does not report the kind of a value, so the kinds
-    /// are tried in turn.
+    /// `JSONDecoder().decode(JSONValue.self, from: data)` for bytes from a server: a decoder does not report the kind of a value, so the
+    /// kinds are tried in turn.
     /// - Parameter data: The text, in UTF-8. The top level may be any value, not only an array or an object.
     /// - Throws: `DecodingError` if the bytes are not JSON, nest deeper than 256, or contain a number beyond the range of `Double`.
     public init(parsing data: Data) throws {
@@ -71,15 +71,15 @@ extension JSONValue: Decodable {
     static let unreadable = "Neither a JSON array nor an object, nor a number that a Double can hold."
 }
 
-/// The value of a decoder, while its kind is found out.
+/// A decoder's value, whose kind is being determined.
 private struct Reading {
     let decoder: any Decoder
     let container: any SingleValueDecodingContainer
 
     // Each value has two frames on the stack, which must fit 100 times. So no closure lies between them, and scalars are read elsewhere.
 
-    /// Reads a scalar of a kind. `nil` if the value is another, or if it was only guessed, and a decoder of another format may read it as a
-    /// kind that is tried earlier.
+    /// Reads a scalar of a kind. `nil` if the value is of another kind, or if the kind is only a guess, and a decoder of another format may
+    /// read the value as a kind that would be tried earlier.
     @inline(never)
     func scalar(_ kind: JSONKinds.Kind, isGuess: Bool) -> JSONValue? {
         switch kind {
@@ -93,7 +93,7 @@ private struct Reading {
         }
     }
 
-    /// Reads an array. `nil` if the value is another.
+    /// Reads an array. `nil` if the value is not an array.
     func array(_ place: JSONKinds.Place?) throws -> JSONValue? {
         guard let kinds = JSONKinds.current else { return try outermost { try array(place) } }
         guard var list = try? decoder.unkeyedContainer() else { return nil }
@@ -105,7 +105,7 @@ private struct Reading {
         return .array(elements)
     }
 
-    /// Reads an object. `nil` if the value is another.
+    /// Reads an object. `nil` if the value is not an object.
     func object(_ place: JSONKinds.Place?, isGuess: Bool) throws -> JSONValue? {
         guard let kinds = JSONKinds.current else { return try outermost { try object(place, isGuess: isGuess) } }
         // The value may be a scalar, which does not nest too deep.
@@ -143,8 +143,8 @@ private struct Reading {
 extension JSONValue: Encodable {
     /// Writes the value as part of another `Codable` type. For the value alone, use `encoded()`.
     /// - Parameter encoder: The encoder, not necessarily one for JSON.
-    /// - Throws: `EncodingError` if the value nests deeper than 100, or the encoder's error, for example for NaN. The former contains no part
-    ///   of the value, which may be secret and is too deep to print.
+    /// - Throws: `EncodingError` if the value nests deeper than 100, or the encoder's error, for example for NaN. The former contains no
+    ///   part of the value, which may be secret and is too deep to print.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         // A whole number is written with all its digits. The shortest text for the `Double` 2^60 is the text of another integer.

@@ -35,8 +35,8 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
 /// After `openDuration` it lets one request through as a probe. If the probe succeeds the breaker closes; if it fails the breaker stays
 /// open for `openDuration` again.
 ///
-/// A request asks the breaker below the host's queue, so a request that waited there is not sent once the breaker has opened. It also asks
-/// above the queue, so that no request waits for a host with an open breaker.
+/// The breaker is checked above the host's queue, so that no request waits for a host with an open breaker. It is checked again below the
+/// queue, so that a request that waited there is not sent once the breaker has opened.
 final class CircuitBreaker: Sendable {
     private struct Circuit: Sendable {
         let windowEnd: Duration
@@ -74,7 +74,7 @@ final class CircuitBreaker: Sendable {
         self.clock = clock
     }
 
-    /// Makes a `NessError.Kind.circuitOpen` of the caller's from a reason.
+    /// Makes the caller's error, a `NessError.Kind.circuitOpen`, from a reason.
     typealias MakeError = (_ reason: String) -> NessError
 
     private func subject(of request: HTTPRequest, _ group: GroupMembership?) -> Subject? {

@@ -13,16 +13,16 @@ import NessLock
 public struct LimitGroup: Sendable, Hashable {
     /// The name of the group. Requests whose groups have the same name, byte for byte, share the limits.
     public var key: String
-    /// The average number of requests per second, in place of the manager's `throttle`. `nil` to leave them to the manager's. A rate that is
-    /// not positive, or not finite, means no limit.
+    /// The average number of requests per second, in place of the manager's `throttle`. `nil` to leave them to the manager's. A rate that
+    /// is not positive, or not finite, means no limit.
     public var rate: Double?
     /// The number of requests that may start together after a pause. A number below 1 means 1.
     public var burst: Int
     /// The largest number of concurrent exchanges of the group. A number below 1 means 1. `nil` for no limit beyond the manager's, which
     /// apply in any case.
     public var maximumConcurrentRequests: Int?
-    /// The limits of a circuit breaker that counts the group's requests together. `nil` to leave them to the manager's circuit breaker, which
-    /// counts by origin.
+    /// The limits of a circuit breaker that counts the group's requests together. `nil` to leave them to the manager's circuit breaker,
+    /// which counts by origin.
     public var circuitBreaker: CircuitBreakerLimit?
 
     /// Makes a group. If requests of one group have different limits, those of the latest request apply.

@@ -60,8 +60,8 @@ final class Throttle: Sendable {
     /// - Parameters:
     ///   - request: The request.
     ///   - group: The request's group, which may have a rate; `nil` for none.
-    /// - Returns: The bucket, which takes the token back if the request is not sent, and the wait for the token, or `nil` if there was one.
-    ///   `nil` if nothing limits the request.
+    /// - Returns: The bucket, to give the token back if the request is not sent; and the wait for the token, or `nil` if a token was
+    ///   available. `nil` if nothing limits the request.
     /// - Throws: `CancellationError` if the request was dropped before. It takes no token.
     @inline(never)
     func enter(_ request: HTTPRequest, _ group: GroupMembership?) throws -> (bucket: ThrottleBucket, waiter: Waiter?)? {

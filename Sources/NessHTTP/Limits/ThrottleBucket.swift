@@ -69,7 +69,7 @@ final class ThrottleBucket: Sendable {
         }
     }
 
-    /// Changes the speed. The bucket then lacks at most all tokens of its new burst.
+    /// Changes the speed. A bucket that lacks more tokens than its new burst has counts as empty.
     private func change(to pace: Pace, at now: Duration) {
         let timer: Task<Void, Never>? = state.withLock { state in
             if state.pace == pace { return nil }
@@ -137,8 +137,8 @@ final class ThrottleBucket: Sendable {
         if refused > 0 { giveBack(refused) }
     }
 
-    /// Takes back tokens that were not used, such as those of waiters that were dropped while they were admitted. The waiters after them are
-    /// admitted sooner.
+    /// Takes back tokens that were not used, such as those of waiters that were dropped while they were admitted. The waiters after them
+    /// are admitted sooner.
     func giveBack(_ count: Int) {
         let now = clock.elapsed()
         let timer: Task<Void, Never>? = state.withLock { state in

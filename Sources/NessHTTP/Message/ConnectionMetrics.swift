@@ -35,9 +35,9 @@ public struct ConnectionMetrics: Sendable, Hashable {
 
     /// The time that the look-up of the host's name took; `nil` on a reused connection.
     public var nameLookup: Duration?
-    /// The time from the look-up's end until TCP was connected, through a proxy as far as the proxy; `nil` on a reused connection.
+    /// The time from the look-up's end until TCP was connected: with a proxy, to the proxy. `nil` on a reused connection.
     public var connect: Duration?
-    /// The time that the TLS handshake took, with the proxy's tunnel before it; `nil` on a reused connection and without TLS.
+    /// The time that the TLS handshake took, including the proxy's tunnel before it; `nil` on a reused connection and without TLS.
     public var tls: Duration?
     /// The time from the moment when the request could be sent until the first byte of the response arrived; `nil` if none did. It contains
     /// the sending of the request.
@@ -54,7 +54,7 @@ public struct ConnectionMetrics: Sendable, Hashable {
     /// The address of the server, or of the proxy; `nil` for a unix socket, or if it is not known.
     public var remoteAddress: Address?
 
-    /// Makes measurements that hold nothing but the reuse.
+    /// Makes measurements of which only `isReused` is known.
     /// - Parameter isReused: True if an earlier exchange had opened the connection.
     public init(isReused: Bool) { self.isReused = isReused }
 }

@@ -30,7 +30,8 @@ extension HTTPRequest {
         if body != nil, !fields.contains(where: { $0.name.equalsIgnoringCase(HeaderName.contentType) }) {
             parts += ["--header", "'Content-Type:'"]
         }
-        // curl takes what begins with @ for a file; no field's name can. A zero byte is not part of a shell's word.
+        // curl takes an argument that begins with @ for a file. No valid field name begins with it. A zero byte is not part of a shell's
+        // word.
         for field in fields where field.name.utf8.first(where: { $0 != 0 }) != UInt8(ascii: "@") {
             let name = revealingSecrets ? field.name : redactor.redactedName(field)
             let value = revealingSecrets ? field.value : redactor.redacted(field)
@@ -89,7 +90,7 @@ extension String {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            // The history of an interactive shell sees a `!` here, and a single `"` would make it see those of later words.
+            // An interactive shell expands a `!` even here, and a single `"` would make it expand those of later words.
             case _ where scalar.isInvisible || "'\\\"!".unicodeScalars.contains(scalar):
                 // POSIX reads three octal digits at most after the zero, so that a digit that follows stays what it is.
                 for byte in String(scalar).utf8 {

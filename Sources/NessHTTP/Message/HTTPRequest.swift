@@ -92,19 +92,19 @@ public struct HTTPRequest: Sendable {
         set { box.change { $0.options = newValue } }
     }
 
-    /// The decoder for JSON: the request's, or else the manager's; `nil` for a request that no manager made. A response finds it in its
-    /// request, so a response of the cache or of a loader cannot lack it.
+    /// The decoder for JSON: the request's, or else the manager's; `nil` for a request that no manager made. A response uses the decoder of
+    /// its request, so that even a response of the cache or of a loader has one.
     var jsonDecoder: JSONDecoder? { fields.jsonDecoder }
 
-    /// The fragment that the URL had before the request was checked, or that a redirect named. Another URL has no such fragment.
+    /// The fragment that the URL had before the request was checked, or that a redirect named. Setting `url` removes it.
     var fragment: URLFragment? {
         get { fields.fragment }
         set { box.change { $0.fragment = newValue } }
     }
 
     /// The demands on the connection; `nil` for none. Only the request that a transport gets has them, because a redirect to another host
-    /// must not inherit them. A manager replaces any others by those of its rules. A transport that passes the request on to another host
-    /// sets the demands of that host.
+    /// must not inherit them. A manager replaces demands that are already set with those of its rules. A transport that passes the request
+    /// on to another host sets the demands of that host.
     public var tlsDemands: TLSDemands? {
         get { fields.tlsDemands }
         set { box.change { $0.tlsDemands = newValue } }

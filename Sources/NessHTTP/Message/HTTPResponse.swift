@@ -59,7 +59,8 @@ public struct HTTPResponse: Sendable {
         get { box.fields.request }
         set { box.change { $0.request = newValue } }
     }
-    /// Returns a response that a custom loader made, to a request with the options, the decoder and the secret names of the caller's.
+    /// Returns a response that a custom loader made. Its request inherits the options, the decoder and the secret names of the caller's
+    /// request.
     func inheriting(from caller: HTTPRequest) -> HTTPResponse {
         if request.id == caller.id { return self }
         var inheriting = self
@@ -72,7 +73,7 @@ public struct HTTPResponse: Sendable {
         set { box.change { $0.source = newValue } }
     }
 
-    /// True for a redirect of whose body only the start was received, because it is followed.
+    /// True for a redirect that was followed, so that only the start of its body was received.
     var isCut: Bool {
         get { box.fields.isCut }
         set { box.change { $0.isCut = newValue } }
@@ -93,8 +94,8 @@ public struct HTTPResponse: Sendable {
     }
 
     /// The measurements of the connection that the response arrived on: the version of HTTP, the addresses, the times, and whether an
-    /// earlier request had opened it. A response over `CurlTransport` has them, and one over `URLSessionTransport` on Apple platforms
-    /// after its end, therefore not the head of a stream. `nil` for other transports, for a response from the cache, and for a head that a
+    /// earlier request had opened it. `CurlTransport` provides them. `URLSessionTransport` provides them on Apple platforms at the end of a
+    /// response, therefore not for the head of a stream. `nil` for other transports, for a response from the cache, and for a head that a
     /// closure or an observer gets before the response is complete.
     public internal(set) var connection: ConnectionMetrics? {
         get { box.fields.connection }
@@ -113,8 +114,8 @@ public struct HTTPResponse: Sendable {
         case network
         /// The cache had the response, and no request was sent.
         case cache
-        /// The cache had the response, its lifetime had passed, and the server did not confirm it. The request or the response allowed that:
-        /// by `max-stale`, `stale-while-revalidate` or `stale-if-error`.
+        /// The cache had the response, its lifetime had passed, and the server did not confirm it. The request or the response allowed
+        /// that: by `max-stale`, `stale-while-revalidate` or `stale-if-error`.
         case stale
         /// The cache had the response, and the server confirmed it with 304. Header fields of the 304 replace the stored ones.
         case revalidated

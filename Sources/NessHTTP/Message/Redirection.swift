@@ -2,9 +2,9 @@ import Foundation
 
 /// The treatment of redirects, for a manager or for one request.
 ///
-/// A redirect to another origin never carries credentials, cookies or secret header fields. A redirect with 307 or 308 does carry the method
-/// and the body to another origin (RFC 9110, 15.4.8 and 15.4.9), and so does one with 301 or 302 for methods other than POST. To keep a body
-/// from other origins, use `decide`, and return `.stop` for a request with a body whose origin differs.
+/// A redirect to another origin never carries credentials, cookies or secret header fields. A redirect with 307 or 308 does carry the
+/// method and the body to another origin (RFC 9110, 15.4.8 and 15.4.9), and so does one with 301 or 302 for methods other than POST. To
+/// keep a body from other origins, use `decide`, and return `.stop` for a request with a body whose origin differs.
 public enum RedirectPolicy: Sendable {
     /// Follows redirects, at most `limit` in a row.
     case follow(limit: Int = 20)
@@ -42,8 +42,8 @@ public enum RedirectDecision: Sendable {
 public struct Redirection: Sendable {
     /// The redirect.
     public let response: HTTPResponse
-    /// The request that follows. For another origin it lacks credentials, cookies and secret fields. After 307 and 308 it has the method and
-    /// the body of the request before it, for any origin.
+    /// The request that follows. For another origin it lacks credentials, cookies and secret fields. After 307 and 308 it has the method
+    /// and the body of the request before it, for any origin.
     public let request: HTTPRequest
     /// The number of redirects followed before this one.
     public let count: Int
@@ -51,7 +51,7 @@ public struct Redirection: Sendable {
 
 extension HTTPResponse {
     /// The `Location` field as an absolute URL, resolved against the request's URL (RFC 9110, section 10.2.2). After a 201 it is the URL of
-    /// what was created, and after a 202 often that of a status. `nil` if the field is missing or invalid.
+    /// the created resource, and after a 202 often the URL of a status page. `nil` if the field is missing or invalid.
     ///
     /// ```swift
     /// let created = try await ness.post("users").set(jsonEncodable: user)

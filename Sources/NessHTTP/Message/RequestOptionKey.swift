@@ -16,15 +16,16 @@
 ///
 /// **Options keep requests apart.** A loader may turn an option into anything, even below the sharing of duplicates. So requests with
 /// different values share neither an exchange nor a stored response. A key whose value changes no response, such as a label for a log, sets
-/// `distinguishesRequests` to `false`. The value should be `Hashable`: a request with a value that cannot be compared shares nothing. The
-/// storage of a cache holds only responses to requests whose values are also `Encodable`, because it finds them by their encoding. It holds
-/// none if the key's type is private.
+/// `distinguishesRequests` to `false`. The value should be `Hashable`: a request with a value that cannot be compared shares nothing. A
+/// cache's storage finds responses by the encoded values. So it stores a response only if the values are `Encodable`, and if the key's type
+/// is not private.
 public protocol RequestOptionKey {
     /// The type of the option's value.
     associatedtype Value: Sendable
     /// The value for a request that does not set the option.
     static var defaultValue: Value { get }
-    /// A Boolean value that indicates whether requests with different values of this option share no exchange and no stored response.
+    /// A Boolean value that indicates whether the option keeps requests apart: those with different values then share neither an exchange
+    /// nor a stored response.
     static var distinguishesRequests: Bool { get }
 }
 

@@ -12,7 +12,7 @@ struct RequestOptions: Sendable {
     /// Adds the options that `others` has and this request does not set.
     mutating func inherit(_ others: RequestOptions) { values.merge(others.values) { mine, _ in mine } }
 
-    /// The options that tell the request from others; `nil` if one of them cannot be compared.
+    /// The options by which requests are compared; `nil` if one of them cannot be compared.
     @inline(never)
     fileprivate var distinguishing: [ObjectIdentifier: DistinguishingOption]? {
         if values.isEmpty { return [:] }
@@ -23,7 +23,7 @@ struct RequestOptions: Sendable {
 
 /// An option with its key, without their types.
 private protocol AnyRequestOption: Sendable {
-    /// True if the option tells the request from one without it.
+    /// True if a request with the option differs from one without it.
     var distinguishes: Bool { get }
     var isComparable: Bool { get }
     func isEqual(to other: any AnyRequestOption) -> Bool
@@ -50,7 +50,7 @@ private struct RequestOption<Key: RequestOptionKey>: AnyRequestOption {
 
     var text: String? {
         let name = String(reflecting: Key.self)
-        // The name of a private type has an address, which is another one in the next process.
+        // The name of a private type contains an address, which differs in the next process.
         guard let value = value as? any Encodable, !name.contains("(unknown context at ") else { return nil }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
@@ -65,13 +65,13 @@ private struct DistinguishingOption: Hashable, Sendable {
 
     static func == (left: Self, right: Self) -> Bool { left.option.isEqual(to: right.option) }
 
-    /// Options are rare, so their number is enough of a hash.
+    /// Adds nothing: options are rare, and their keys are hashed.
     func hash(into hasher: inout Hasher) {}
 }
 
 /// The parts of a request besides method, URL, header fields and body. Requests that differ in them share no exchange.
 ///
-/// A new setting and an application's option count by themselves.
+/// A new setting, and an option of the application, are compared without further code.
 struct RequestDistinction: Hashable, Sendable {
     private(set) var settings: RequestSettings
     private let options: [ObjectIdentifier: DistinguishingOption]
@@ -82,7 +82,7 @@ struct RequestDistinction: Hashable, Sendable {
         (settings, self.options) = (request.settings, options)
     }
 
-    /// The distinction of requests that may get one stored response, which is independent of how it was fetched.
+    /// The distinction without the settings that only concern the exchange. A stored response does not depend on them.
     var ofStoredResponse: RequestDistinction {
         var stored = self
         stored.settings.forgetExchange()

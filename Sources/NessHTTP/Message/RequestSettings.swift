@@ -1,7 +1,7 @@
 /// The settings of a request that may change what is sent, or what becomes of it.
 ///
-/// Requests with different settings share no exchange, and a new setting counts by itself. What concerns one caller alone, such as a timeout,
-/// belongs elsewhere.
+/// Requests with different settings share no exchange, and a new setting counts by itself. Values that concern one caller alone, such as a
+/// timeout, do not belong here.
 struct RequestSettings: Hashable, Sendable {
     /// The most bytes of the response's body; `nil` for the manager's limit.
     var maximumResponseBytes: Int?
@@ -18,8 +18,8 @@ struct RequestSettings: Hashable, Sendable {
     /// The traits of networks that the request must not use.
     var excludedNetworks: NetworkTraits = []
 
-    /// Adds the caller's settings to those of a request that a loader made. Whether that one may be repeated, or redirected to http, does not
-    /// follow from the caller's request.
+    /// Adds the caller's settings to those of a request that a loader made. `isIdempotent` and `allowsInsecureRedirects` are not inherited,
+    /// because they do not follow from the caller's request.
     mutating func inherit(_ caller: RequestSettings) {
         maximumResponseBytes = maximumResponseBytes ?? caller.maximumResponseBytes
         connectTimeout = connectTimeout ?? caller.connectTimeout
@@ -28,7 +28,8 @@ struct RequestSettings: Hashable, Sendable {
         excludedNetworks.formUnion(caller.excludedNetworks)
     }
 
-    /// Resets the settings on which a stored response does not depend. The user's name or credential stands for cookies.
+    /// Resets the settings on which a stored response does not depend. `bypassesCookies` is one of them: the cookies themselves are part of
+    /// the cache key, as the user's name or credential.
     mutating func forgetExchange() {
         (maximumResponseBytes, connectTimeout, isIdempotent, excludedNetworks) = (nil, nil, nil, [])
         (bypassesCookies, bypassesQueues, allowsInsecureRedirects) = (false, false, false)

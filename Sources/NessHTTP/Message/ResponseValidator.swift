@@ -182,8 +182,7 @@ package struct HeaderValidator: ResponseValidator {
 extension HTTPResponse {
     /// Throws `NessError.Kind.validation` if a validator rejects this response.
     func judge(by validator: any ResponseValidator) throws {
-        // The response to a download that requested the file only if it changed. The validators of the download that saved the file have
-        // judged it.
+        // A 304 to a conditional download. The file was judged by the validators of the download that saved it.
         if statusCode == 304, file != nil { return }
         var reason: String
         var cause: (any Error)?

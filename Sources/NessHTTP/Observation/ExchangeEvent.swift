@@ -50,7 +50,7 @@ struct LatestEvents: Sendable {
         case .head: head = event
         case .sent: sent = event
         case .received: received = event
-        // A caller who joins later does not get them: a wait may be over, and the server sends interim responses to save time.
+        // Late callers do not receive these: the wait for a network may be over, and a late interim response saves no time.
         case .waitsForNetwork, .interim: break
         }
     }

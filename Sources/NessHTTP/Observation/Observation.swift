@@ -43,7 +43,7 @@ final class Observation: Sendable {
         start = clock.elapsed()
     }
 
-    /// Notifies the observers of the start, once. Without it, they hear of no end.
+    /// Notifies the observers of the start, once. Without a start, they are not notified of the end.
     func begin(_ request: HTTPRequest) {
         let isOver = state.withLock { state in
             if !state.hasEnded { state.hasBegun = true }
@@ -90,7 +90,7 @@ final class Observation: Sendable {
     ///   - request: The request as the caller made it.
     ///   - outcome: The outcome.
     ///   - attempts: The number of attempts that reached the wire.
-    ///   - isDrop: True on the thread of a drop, which may be the main thread: the observers are notified on another one.
+    ///   - isDrop: True on the thread of a drop, which may be the main thread. The observers are then notified on another thread.
     func end(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>, attempts: Int, isDrop: Bool = false) {
         let now = clock.elapsed()
         // Without a start the observers hear nothing, and are released outside the lock.
@@ -105,7 +105,7 @@ final class Observation: Sendable {
             return (state.metrics, state.hasBegun, state.observers)
         }
         guard hasBegun else { return }
-        // One closure makes all calls. An event of code that is still running then comes before all of them, or not at all.
+        // One closure makes all final calls. An event of code that is still running comes before all of them, or is discarded.
         let tell: @Sendable () -> Void = { [self] in
             tellStart(request)
             let observers = state.withLock { $0.observers }

@@ -3,8 +3,8 @@ import NessLock
 
 /// Reports a transfer's progress to listeners, at most ten times a second.
 ///
-/// The reported number of bytes never decreases, and the last value is always reported. The last value of a successful request may be
-/// smaller than the one before it: the file on the server became shorter between two attempts.
+/// The reported number of bytes never decreases, and the last value is always reported. There is one exception: if the file on the server
+/// became shorter between two attempts, the last value of a successful request is smaller than the one before it.
 final class ProgressReporter: Sendable {
     typealias Listener = @Sendable (TransferProgress) -> Void
 
@@ -17,6 +17,7 @@ final class ProgressReporter: Sendable {
         var samples: [(time: Duration, bytes: Int64)] = []
         /// A value that arrived too soon after the last report. A timer reports it later.
         var held: TransferProgress?
+        /// True while a timer waits to report `held`.
         var isHolding = false
         var isFinished = false
         /// The serial queue on which listeners run. It is made for the first listener, because most requests have none.
@@ -56,7 +57,7 @@ final class ProgressReporter: Sendable {
         }
     }
 
-    /// Takes a new value. A new attempt reports nothing until it has more bytes than the attempt before.
+    /// Takes a new value. A new attempt reports nothing until it has as many bytes as were last reported.
     func update(_ progress: TransferProgress) {
         let now = clock.elapsed()
         let holds: Bool = state.withLock { state in

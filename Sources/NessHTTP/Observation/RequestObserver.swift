@@ -17,7 +17,8 @@
 ///
 /// **The order of calls.** For each request:
 ///
-/// 1. `requestDidStart`, once. Then `requestDidWarn`, if the request looks like a mistake; later, if the retry budget is used up.
+/// 1. `requestDidStart`, once. Then `requestDidWarn`, if the request looks like a mistake.
+///    The warning about a used-up retry budget follows the last failed attempt.
 /// 2. For each attempt: `requestWillSend`. For each exchange on the wire in that attempt: `requestDidBeginExchange`, then
 ///    `requestDidReceiveInterim` for each interim response, then `requestDidReceiveHead`. If the attempt has a response:
 ///    `requestDidReceive`. If another attempt follows: `requestWillRetry`.
@@ -47,7 +48,7 @@ public protocol RequestObserver: Sendable {
     /// A request has started.
     /// - Parameter request: The request as the caller made it.
     func requestDidStart(_ request: HTTPRequest)
-    /// The library has a warning about a request, which continues all the same. `RequestLogger` logs it.
+    /// Ness warns about a request. The warning itself does not end the request. `RequestLogger` logs it.
     ///
     /// There are two warnings:
     ///

@@ -13,8 +13,8 @@ public enum LoaderPlace: Sendable, Hashable, CaseIterable {
     case attempt
     /// Each attempt, with the credential and the cookies, above the cache and the sharing of duplicates.
     case authenticated
-    /// Each request that is sent, once it has left all queues. The idle timeout covers a loader here, and what it changes is checked
-    /// again before it is sent.
+    /// Each request that is sent, once it has left all queues. The idle timeout runs during a loader here. Ness checks the changed request
+    /// again before it sends it.
     case exchange
 }
 
@@ -47,6 +47,6 @@ struct PlacedLoaders: Sendable {
     /// All loaders, outermost first.
     var all: [any HTTPLoader] { call + attempt + authenticated + exchange }
 
-    /// True if a loader stands above the sharing of flights.
+    /// True if any loader runs above the sharing of flights.
     var areAboveSharing: Bool { !call.isEmpty || !attempt.isEmpty || !authenticated.isEmpty }
 }

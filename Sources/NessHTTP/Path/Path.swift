@@ -17,11 +17,11 @@
 /// | | loaders at `.exchange`: a span sees the request as it is sent | |
 /// | | wire; `ResponseCollector` takes what it receives | `Wire`, `Transport` |
 ///
-/// A step lies in the folder of its feature. Those that ask the call (preparation, retry, flight, exchange) lie here. What one request
-/// wants otherwise than others is a loader, not a step.
+/// Each step is declared in the folder of its feature. The steps that use the `Call` (preparation, retry, flight, exchange) are declared in
+/// this folder. Behavior that only some requests need is a loader, not a step.
 ///
-/// A step calls the next one. What does not have to wait is a synchronous function. What neither the configuration nor the request uses is
-/// `nil` or empty, and costs a request nothing.
+/// Each step calls the next one. A step that never suspends is a synchronous function. A step that neither the configuration nor the
+/// request uses is `nil` or empty, and costs a request nothing.
 final class Pipeline: Sendable {
     /// The application's loaders.
     private let loaders: PlacedLoaders
@@ -39,7 +39,7 @@ final class Pipeline: Sendable {
     ///   - clock: The clock of every wait and timeout.
     ///   - preparation: Adds the manager's common settings to each request.
     ///   - running: The registry of the requests in flight.
-    ///   - waiting: The numbers of waiting requests.
+    ///   - waiting: Counts the waiting requests.
     ///   - manager: Returns the manager; `nil` if it has been released.
     ///   - duplicatedHandler: Returns the manager's current handler.
     init(
@@ -74,7 +74,7 @@ final class Pipeline: Sendable {
     /// The slots of each host.
     var hosts: Limiter<ParsedURL.Origin> { flights.exchanges.hosts }
 
-    /// The steps above the flights.
+    /// The work that the manager's steps above the flights do: see `Execution.Steps`.
     var steps: Execution.Steps {
         let awaitsApplication = loaders.areAboveSharing || retry.control != nil
         return Execution.Steps(
@@ -101,13 +101,13 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Makes attempts until one succeeds or the retry policy decides to stop. The caller's validators judge each attempt, and each starts
-    /// from the request as the caller made it.
+    /// Makes attempts until one succeeds or the retry policy decides to stop. Each attempt starts from the request as the caller made it,
+    /// and the caller's validators judge its response.
     /// - Parameters:
     ///   - request: The request.
     ///   - context: The context.
     ///   - start: The start of the first attempt.
-    /// - Throws: The error of the last attempt. `Call.Postponed`, if another task has to make the rest.
+    /// - Throws: The error of the last attempt; `Call.Postponed` if another task makes the remaining attempts.
     @inline(never)
     private func attempts(_ request: HTTPRequest, _ context: CallContext, since start: Duration) async throws -> HTTPResponse {
         var context = context
@@ -115,7 +115,8 @@ final class Pipeline: Sendable {
             let outcome: Result<HTTPResponse, any Error>
             do {
                 let response = try await attempt(preparation.prepared(request, in: context), context)
-                // A loader may have made a response of the error with which a pause ended the flight.
+                // A pause ended the flight with an error, but a loader may have turned that error into a response. The attempt must still
+                // wait for the resume.
                 if context.call.isInterrupted { throw Call.Paused() }
                 outcome = .success(response)
             } catch {
@@ -134,7 +135,7 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Waits before the next attempt.
+    /// Waits before the next attempt. Most waits move to another task: see `Call.Postponed`.
     /// - Throws: `CancellationError` after the end of the call; `Call.Postponed` if another task waits and makes the attempt.
     @inline(never)
     private func wait(_ delay: Duration, _ context: CallContext, for request: HTTPRequest, since start: Duration) async throws {
@@ -155,8 +156,8 @@ final class Pipeline: Sendable {
 
     // MARK: each attempt
 
-    // The steps that every request takes are one function for the compiler. Those that most requests do not take are not inlined: the frame
-    // of a waiting request would have room for them.
+    // Steps that every request takes are inlined into one function. Steps that most requests skip are not: the async frame of a function
+    // has room for everything that is inlined into it, and a waiting request keeps its frame.
 
     /// Makes one attempt at a request with the manager's common settings.
     @inline(never)
@@ -170,7 +171,7 @@ final class Pipeline: Sendable {
     @inline(__always)
     private func authenticated(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         let authentication = context.authentication(for: request)
-        // A loader may send the request again after the renewal of a credential failed.
+        // This clears an earlier failure to renew the credential: a loader may send the request again after it.
         context.call.beginAuthentication(isPresent: authentication != nil)
         guard let authentication else { return try await identified(request, context) }
         return try await authenticated(request, by: authentication, context)
@@ -186,7 +187,7 @@ final class Pipeline: Sendable {
             let attempt = CredentialAttempt(context: context, running: running, hasReplacement: cache != nil, next: identified)
             return try await credentials.send(request, by: authentication, for: attempt)
         } catch {
-            // Without a network there may be no credential, but the user may have a stored response.
+            // Offline, the credential cannot be refreshed, but the cache may have a response for this user.
             guard let error = error as? NessError, error.isAuthenticationFailure, error.isTransient, let cache,
                 let user = authentication.userIdentifier
             else { throw error }
@@ -199,7 +200,7 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Continues with the cookies, and so with all that tells users apart.
+    /// Adds the cookies, which together with the credential tell users apart, and continues.
     @Sendable @inline(__always)
     private func identified(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         var (request, context) = (request, context)

@@ -1,8 +1,9 @@
-/// The result of a call that runs in the task that awaits it: no promise is made, and no task but that of a flight that others may join.
+/// The result of a call that runs in the task that awaits it. There is no promise, and no other task except for a flight that others may
+/// join.
 ///
-/// Canceling the task drops the call, and so do its deadline, a reset and `dropAllRequests()`. `Call.end(with:)` ends the wait that the
-/// call is in, so the task continues immediately. It may therefore await no code of the application, which could ignore the end:
-/// `RequestBuilder.awaited(_:)` decides.
+/// A canceled task, the deadline, a reset and `dropAllRequests()` end the call. `Call.end(with:isDrop:)` ends the call's current wait, so
+/// the task continues immediately. Application code could ignore that. `RequestBuilder.awaited(_:)` therefore uses this class only if no
+/// application code is awaited.
 final class AwaitedResult<Value: Sendable>: CallOwner {
     private let call: Call
     private let makeValue: @Sendable (HTTPResponse) throws -> Value
@@ -25,7 +26,7 @@ final class AwaitedResult<Value: Sendable>: CallOwner {
         } onCancel: {
             drop()
         }
-        // Another thread may have ended the call, and be about to settle it.
+        // Another thread may have ended the call, and may be about to deliver the result.
         return try await waiter.wait()
     }
 

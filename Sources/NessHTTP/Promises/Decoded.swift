@@ -12,7 +12,7 @@ public struct Decoded<Value: Sendable>: Sendable {
 }
 
 extension RequestPromise {
-    /// Returns a promise of this promise's value together with its response. It follows every typed result: `dataRequest(decoding:)`, a
+    /// Returns a promise of this promise's value together with its response. It works for every typed result: `dataRequest(decoding:)`, a
     /// `TypedRequest` or a spec.
     ///
     /// ```swift
@@ -24,7 +24,7 @@ extension RequestPromise {
     /// - Returns: The promise. Dropping it drops the request, unless something else waits for it. It fails as this promise does.
     public func withResponse() -> Promise<Decoded<Value>> {
         then(on: .immediate) { [call] value in
-            // The response is kept before the promise gets its value.
+            // The call keeps its response before it settles the promise.
             guard let response = call.response else { throw PromiseError.abandoned }
             return Decoded(value: value, response: response)
         }

@@ -60,8 +60,8 @@ extension RequestPromise {
             guard call.hasSucceeded else { return }
             shown.change { progress in
                 guard progress.totalUnitCount <= 0 else { return }
-                // The server stated no length. At the end it is the number of bytes that arrived. A progress of no bytes would never
-                // finish.
+                // The server stated no length, so the number of received bytes becomes the total. A `Progress` with a total of zero would
+                // never finish.
                 if progress.completedUnitCount == 0 { progress.completedUnitCount = 1 }
                 progress.totalUnitCount = progress.completedUnitCount
             }
@@ -72,7 +72,7 @@ extension RequestPromise {
 
 /// A Foundation `Progress` that several queues change: each request reports on its own queue, and a child changes its parent.
 ///
-/// `@unchecked Sendable`: on Apple platforms a `Progress` has its own lock. Elsewhere it has no lock, so one lock guards all of them.
+/// `@unchecked Sendable`: on Apple platforms a `Progress` has its own lock. Elsewhere it has none, so one lock guards every `Progress`.
 struct SharedProgress: @unchecked Sendable {
     #if !canImport(Darwin)
     private static let lock = Lock(())

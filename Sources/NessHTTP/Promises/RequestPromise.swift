@@ -22,7 +22,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         sender.start(call, for: self)
     }
 
-    /// Makes a promise of another one's request, with changed errors.
+    /// Makes another promise of the same request, with changed errors.
     /// - Parameters:
     ///   - parent: The other promise.
     ///   - mapping: Changes an error, even that of a drop.
@@ -37,7 +37,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         super.init(of: parent, changingErrors: mapping, changingValue: type(of: parent).changingErrors(by: mapping), file, line)
     }
 
-    /// Returns a closure that changes the errors which a value throws later. Only the value of a stream does.
+    /// Returns a closure that changes the errors that a value throws later. Only the value of a stream throws any.
     class func changingErrors(by mapping: @escaping @Sendable (any Error) -> any Error) -> @Sendable (Value) -> Value { { $0 } }
 
     /// Returns a promise of the same kind and the same request, with another error, even after a drop: see `Promise.mapError(_:file:line:)`.

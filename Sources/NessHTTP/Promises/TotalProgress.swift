@@ -99,7 +99,7 @@ public final class TotalProgress: Sendable {
         }
         guard isOver else { return reporter.update(sum) }
         reporter.finish(sum, hasSucceeded: true)
-        // A request was added meanwhile.
+        // A request may have been added since the state was read.
         if state.withLock({ $0.runningCount > 0 }) { reporter.resume() }
     }
 

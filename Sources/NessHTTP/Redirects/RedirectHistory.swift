@@ -13,10 +13,11 @@ struct RedirectHistory: Sendable {
 
     /// The redirects so far, oldest first, each with the start of its body.
     private(set) var history: [HTTPResponse] = []
-    /// The number of bytes in their bodies.
+    /// The number of received bytes in their bodies.
     private(set) var byteCount = 0
     /// The redirect that led to the current request; `nil` if the caller's closure chose the request, and is responsible for it.
     private var last: HTTPResponse?
+    /// The request that follows the last redirect. `nil` before the first one.
     private var next: HTTPRequest?
 
     init(of caller: HTTPRequest, keepingCredentialInside scope: URL?, in environment: ServerEnvironment) {
@@ -44,7 +45,7 @@ struct RedirectHistory: Sendable {
     }
 
     /// Returns the final response with its history.
-    /// - Throws: `NessError.Kind.truncated`, if a loader has made a final response of a redirect.
+    /// - Throws: `NessError.Kind.truncated`, if a loader has turned a redirect into the final response.
     @inline(never)
     func ended(with response: HTTPResponse) throws -> HTTPResponse {
         if response.isCut { throw failure(.truncated, response, "the redirect's body was not received") }

@@ -41,7 +41,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
     var request: RequestBuilder
     let reconnects: Bool
     let endsAt: @Sendable (ServerSentEvent) -> Bool
-    /// True if the end of the response without the event that ends the sequence is an error.
+    /// True if it is an error that a response ends before the event that ends the sequence.
     var requiresEnd = false
 
     /// Starts reading.
@@ -133,7 +133,7 @@ struct ReconnectingEvents: AsyncSequence, Sendable {
                 guard left > .zero else { throw timedOut("the deadline of \(deadline.duration) has passed") }
                 request = request.set(deadline: left).set(option: SharedDeadline.self, to: deadline.duration)
             }
-            // An empty identifier takes back the last one, even if the caller's request has it.
+            // An empty identifier removes the field, even one that the caller has set.
             if let id = parser.lastEventID { request = request.set(header: HeaderName.lastEventID, to: id.isEmpty ? nil : id) }
             let result = try await request.streamRequest().value
             (head, reading) = (result.message, result.reading)

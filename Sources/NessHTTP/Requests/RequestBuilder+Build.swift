@@ -50,7 +50,7 @@ extension RequestBuilder {
         return secrets
     }
 
-    /// The redactor of the request, as far as the request can be made.
+    /// The redactor for descriptions of the request. It works even if a part of the request is invalid.
     var redactor: Redactor {
         let url = (try? url.get().appending(try query.get())) ?? URL(filePath: "/")
         var request = HTTPRequest(method, url: url, headers: headers, body: (try? finishedBody()) ?? nil)
@@ -58,6 +58,7 @@ extension RequestBuilder {
         return request.redactor
     }
 
+    /// Describes an error, and names the part of the request that could not be encoded.
     private func reason(_ error: any Error) -> String {
         let part = (try? query.get()) == nil ? "the parameters" : "the body"
         return switch error {

@@ -79,8 +79,8 @@ extension RequestBuilder {
     /// Sets whether the body waits until the server has agreed to receive it (`Expect: 100-continue`, RFC 9110, section 10.1.1). A server
     /// can then reject a large body by its head, before the body is sent.
     ///
-    /// Over `CurlTransport`, the body is sent after the limit in any case, because some servers never agree. If a server responds with 417
-    /// before a byte of the body was sent, the request is sent once more without the expectation. Such a request uses HTTP/1.1.
+    /// Over `CurlTransport`, a request that waits uses HTTP/1.1. The body is sent after the limit in any case, because some servers never
+    /// agree. If a server responds with 417 before a byte of the body was sent, the request is sent once more without the expectation.
     /// `URLSessionTransport` cannot wait. It sends the request without the expectation, which has the same outcome, but sends the body in
     /// every case. A request without a body has no expectation.
     /// - Parameters:

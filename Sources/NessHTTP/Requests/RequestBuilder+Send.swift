@@ -19,7 +19,7 @@ extension RequestBuilder {
         return try await AwaitedResult(call, value: make).run(by: sender)
     }
 
-    /// The steps of this request above its flights.
+    /// The work that this request's steps above its flights do: see `Execution.Steps`.
     private func steps(of kind: RequestKind, in environment: ServerEnvironment) -> Execution.Steps {
         let hasSteps = retryControl != nil || overrides?.loaders.areAboveSharing == true
         let authenticates =

@@ -38,6 +38,7 @@ public struct RequestBuilder: Sendable {
     let sender: any RequestSender
     var method: HTTPMethod
     var url: Result<URL, any Error>
+    /// The URL as a string, for descriptions. It exists even if the URL is invalid.
     var urlText: String
     var query: Result<URLQuery, any Error> = .success(URLQuery())
     var headers: HTTPHeaders = [:]
@@ -50,7 +51,7 @@ public struct RequestBuilder: Sendable {
     var deadlineEnd: RequestDeadline?
     var redirects: RedirectPolicy?
     var allowsInsecureRedirects: Bool?
-    /// The settings that tell requests apart, except for that of insecure redirects.
+    /// The settings that tell requests apart. `build()` sets `allowsInsecureRedirects` in them.
     var settings = RequestSettings()
     /// The names that the caller added and removed.
     var secretNames = SecretNames()

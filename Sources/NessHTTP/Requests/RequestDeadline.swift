@@ -1,6 +1,6 @@
 /// A time on a manager's clock by which requests have to end: see `Ness.deadline(after:)`.
 public struct RequestDeadline: Sendable {
-    /// The time from the making of the deadline until it passes, for errors.
+    /// The duration with which the deadline was made. Errors name it.
     let duration: Duration
     private let end: Duration
     private let clock: PipelineClock

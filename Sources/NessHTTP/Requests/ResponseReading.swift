@@ -56,7 +56,7 @@ extension RequestBuilder {
         try await self.reading(reading).awaited { make(try reading.parse($0), $0) }
     }
 
-    /// Returns the request with what a conversion needs: its validators and `Accept`.
+    /// Returns the request with the validators and the `Accept` field that a conversion needs.
     private func reading<Value>(_ reading: ResponseReading<Value>) -> RequestBuilder {
         var builder = self
         if let status = reading.status { builder.validators.insert(status, at: 0) }

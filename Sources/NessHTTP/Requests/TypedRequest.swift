@@ -30,7 +30,7 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     public var expectsJSON = false
     /// Converts a response to the value. Runs off the main thread.
     private let decode: @Sendable (HTTPResponse) throws -> Response
-    /// Adds the body, encoded by the manager that sends it.
+    /// Adds the body to the builder, whose manager encodes it.
     private var addBody: @Sendable (RequestBuilder) -> RequestBuilder = { $0 }
 
     /// Makes a request.

@@ -64,7 +64,7 @@ public protocol RetryControl: Sendable {
 }
 
 extension RetryControl {
-    /// None.
+    /// The empty set.
     public var repeatsRefused: Set<Int> { [] }
 }
 
@@ -109,14 +109,13 @@ public struct FailedAttempt: Sendable {
 }
 
 extension FailedAttempt {
-    /// Returns true if another attempt has no effect that the caller has not asked for: the request is idempotent, or the server has not
-    /// processed it.
+    /// Returns true if another attempt is safe: the request is idempotent, or the server has not processed it.
     func isSafeToRepeat(by control: any RetryControl) -> Bool {
         request.isIdempotent || !mayHaveReachedServer || isRefused(by: control)
     }
 
-    /// Returns true if the server rejected the request unprocessed, by the statuses of a policy. A response after a redirect, such as that to
-    /// the GET that follows a POST with 303, says nothing about what the redirecting server did.
+    /// Returns true if the server rejected the request unprocessed, by the statuses of a policy. A response after a redirect, such as that
+    /// to the GET that follows a POST with 303, says nothing about what the redirecting server did.
     func isRefused(by control: any RetryControl) -> Bool {
         guard let response, !response.history.contains(where: { $0.mayFollowAction && !$0.request.method.isSafe }) else { return false }
         return control.repeatsRefused.contains(response.statusCode)

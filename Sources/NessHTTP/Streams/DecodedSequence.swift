@@ -6,8 +6,8 @@ public struct DecodedSequence<Value: Sendable>: AsyncSequence, Sendable {
     typealias Reader = () async throws -> Result<Value, any Error>?
 
     /// Starts reading.
-    /// - Returns: The reader, and a closure that ends the request with an error, because the loop does not continue, and returns the error to
-    ///   throw.
+    /// - Returns: The reader; and a closure that ends the request when the loop cannot use a value. It takes the error, and returns the
+    ///   error to throw.
     let start: @Sendable () -> (read: Reader, fail: (any Error) async -> any Error)
 
     /// Starts reading, which sends the request.

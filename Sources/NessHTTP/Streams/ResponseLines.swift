@@ -31,7 +31,7 @@ package struct LineSplitter: Sendable {
     /// The longest line, in bytes. A server that sends no line end must not fill the memory.
     package static let maximumLength = 16 << 20
 
-    /// The bytes that are not yet part of a line, and the position from which to search on.
+    /// The received bytes. The current line starts at `start`; the search for its end continues at `position`.
     private var pending: [UInt8] = []
     private var start = 0
     private var position = 0
@@ -88,7 +88,8 @@ package struct StreamPartTooLong: Error, CustomStringConvertible {
     package let description: String
 
     /// Makes an error.
-    /// - part: The part that is too long, as the subject of the message.
+    /// - Parameters:
+    ///   - part: The part that is too long, as the subject of the message.
     ///   - limit: The limit, in bytes.
     init(_ part: String, limit: Int) { description = "\(part) of the response is longer than \(limit >> 20) MiB" }
 }

@@ -21,8 +21,8 @@ public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
 
     /// Reads the values.
     ///
-    /// Copies of an iterator share their position. Several tasks may read from one: each value goes to one of them, and a read waits for
-    /// those before it. An actor can therefore keep an iterator, and read the next value in each call:
+    /// Copies of an iterator share their position. Several tasks may read from one iterator: each value goes to one of them, and a read
+    /// waits for earlier reads. An actor can therefore keep an iterator, and read the next value in each call:
     ///
     /// ```swift
     /// actor Feed {
@@ -46,7 +46,7 @@ public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
         public func next() async throws -> Element? { try await reads.next() }
     }
 
-    /// Reads one value at a time. `@unchecked Sendable`: only the task that occupies the one slot of the lock `turns` calls `read`.
+    /// Reads one value at a time. `@unchecked Sendable`: only the task that occupies the one slot of `turns` calls `read`.
     private final class Reads: @unchecked Sendable {
         private let read: () async throws -> Element?
         private let turns = Limiter<Int>(limit: 1)

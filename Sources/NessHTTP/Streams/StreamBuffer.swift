@@ -19,13 +19,13 @@ package final class StreamBuffer: Sendable {
 
         var hasBytes: Bool { rest != nil || !pieces.isEmpty }
 
-        /// Takes the first reader out of the queue if there are bytes or an end for it.
+        /// Removes and returns the first reader, if there are bytes for it or the stream has ended.
         mutating func takeReader() -> Waiter? { hasBytes || end != nil ? readers.takeFirst() : nil }
 
         /// A piece that is longer than the limit has room in an empty buffer.
         func hasRoom(for count: Int, limit: Int) -> Bool { byteCount == 0 || byteCount + count <= limit }
 
-        /// Takes the writer if there is room for its piece, or an end for it.
+        /// Removes and returns the writer, if there is room for its piece or the stream has ended.
         mutating func takeWriter(limit: Int) -> Waiter? {
             guard let writer, end != nil || hasRoom(for: writer.count, limit: limit) else { return nil }
             self.writer = nil
@@ -90,7 +90,7 @@ package final class StreamBuffer: Sendable {
     /// Ends the stream. Only the first result counts.
     /// - Parameters:
     ///   - result: The result.
-    ///   - rest: The last bytes, which wait for no room.
+    ///   - rest: The last bytes. They are added even without room.
     package func finish(_ result: Result<Void, any Error>, rest: Data = Data()) {
         let writer = state.withLock { state in
             if state.end == nil {

@@ -45,7 +45,7 @@ public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Senda
         do {
             return try await value
         } catch {
-            // The promise may have settled before the cancellation, and then it can no longer be dropped.
+            // The promise may have settled before the cancellation. It can then no longer be dropped, so the stream is.
             result?.reading.drop(becauseOf: nil)
             throw error
         }
@@ -139,7 +139,7 @@ public struct StreamResult: Sendable {
 final class StreamReading: Sendable {
     let buffer: StreamBuffer
     let call: Call
-    /// The right that this one is a part of, and changes the errors of; `nil` for none.
+    /// The reading that this one wraps to change its errors; `nil` for none.
     private let base: StreamReading?
     private let mapping: (@Sendable (any Error) -> any Error)?
 
@@ -149,7 +149,7 @@ final class StreamReading: Sendable {
         (base, mapping) = (nil, nil)
     }
 
-    /// Makes a right to the same body, whose errors are changed.
+    /// Wraps another right to read the same body, and changes its errors.
     init(_ base: StreamReading, changingErrors mapping: @escaping @Sendable (any Error) -> any Error) {
         (buffer, call) = (base.buffer, base.call)
         self.base = base
@@ -161,7 +161,7 @@ final class StreamReading: Sendable {
     private func changed(_ error: any Error) -> any Error { mapping?(error) ?? error }
 
     /// Returns the next bytes. `nil` at the end.
-    /// - Throws: `NessError`, which is `dropped` if the task is canceled, unless the errors are changed.
+    /// - Throws: `NessError`, which is `dropped` if the task is canceled; or the error that `mapping` makes of it.
     func next() async throws -> Data? {
         do {
             return try await buffer.next()

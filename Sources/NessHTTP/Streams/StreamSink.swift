@@ -7,7 +7,7 @@ final class StreamSink: BodySink {
         /// The call of the stream, whose promise settles with the head.
         weak var call: Call?
         var part = Part.none
-        /// The redirects that led to the current request. The head is published before `Redirects` has it.
+        /// The redirects that led to the current request. Kept here, because the head is published before `RedirectHistory` adds them.
         var history: [HTTPResponse] = []
     }
 
@@ -28,7 +28,7 @@ final class StreamSink: BodySink {
 
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) throws -> Bool {
         guard (200..<300).contains(response.statusCode) else { return false }
-        // Code that sends again what a reader has started to read, such as a loader after an error, would append a second body.
+        // If code such as a loader sends the request again after the body has started, a second body would follow the first.
         if !isRestartable {
             var error = TransportError(.truncated, "the request was sent again after its stream had started")
             error.repetition = .never("the stream has started")
@@ -51,7 +51,8 @@ final class StreamSink: BodySink {
 
     func callDidEnd(_ outcome: Result<HTTPResponse, any Error>) {
         if case .success(let response) = outcome, state.withLock({ $0.part == .start }) {
-            // A loader has put a response in the place of the error. The reader has a part of the body that the error broke off.
+            // The body broke off, and a loader replaced the error with a response. The reader must not take the partial body for the whole
+            // one.
             let reason = "the body broke off, and a loader replaced the error"
             let context = NessError.Context(request: response.request, response: response, reason: reason)
             return buffer.finish(.failure(NessError(.truncated, context)), rest: Data())

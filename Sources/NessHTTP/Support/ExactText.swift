@@ -16,7 +16,7 @@ package struct ExactText: Hashable, Sendable {
     package func hash(into hasher: inout Hasher) {
         var text = text
         text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // A byte that UTF-8 never contains, so that two strings in a row have one hash for each way to divide them.
+        // UTF-8 never contains this byte. It marks the end, so that the strings `ab` and `c` in a row hash differently from `a` and `bc`.
         hasher.combine(0xFF as UInt8)
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// MD5 (RFC 1321), for Digest authentication alone: many servers still ask for nothing better. It protects nothing; everything else here
-/// uses SHA-256.
+/// MD5 (RFC 1321), for Digest authentication only, because many servers support nothing better. It is not secure: all other code uses
+/// SHA-256.
 package enum MD5Hash {
     /// Computes the digest of some bytes: 16 bytes.
     package static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {

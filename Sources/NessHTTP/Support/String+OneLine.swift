@@ -1,8 +1,8 @@
 import Foundation
 
 extension Unicode.Scalar {
-    /// True for a scalar that a reader cannot see, or that changes how a terminal or an editor shows its neighbors: control characters, line
-    /// and paragraph separators, the controls of bidirectional text, and scalars without a width.
+    /// True for a scalar that a reader cannot see, or that changes how a terminal or an editor shows its neighbors: control characters,
+    /// line and paragraph separators, the controls of bidirectional text, and scalars without a width.
     ///
     /// A log, a description and a command show such a scalar as an escape. False for spaces.
     package var isInvisible: Bool {
@@ -13,8 +13,8 @@ extension Unicode.Scalar {
         }
     }
 
-    /// True for a joiner or a selector of a glyph after another scalar beyond ASCII. Emoji need them, and so do the scripts of Persian and of
-    /// India.
+    /// True for a joiner or a selector of a glyph after another scalar beyond ASCII. Emoji need them, and so do the scripts of Persian and
+    /// of India.
     fileprivate func isJoiner(after last: Unicode.Scalar?) -> Bool {
         guard (0x200C...0x200D).contains(value) || (0xFE0E...0xFE0F).contains(value), let last else { return false }
         return !last.isASCII && last != self

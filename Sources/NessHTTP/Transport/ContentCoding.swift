@@ -1,10 +1,10 @@
 /// The codings of a response's content (RFC 9110, 8.4).
 package enum ContentCoding {
-    /// Returns true if a transport removes the codings of a content, so that the fields about the encoded content no longer apply.
+    /// Returns true if a transport decodes the body, so that header fields about the encoded content no longer apply.
     ///
-    /// A request that asks for a coding which no transport knows gets the content as it is, to decode it itself.
-    /// - Parameter failsIfUnknown: True if a transport fails where it knows no coding of a content, and the request asked for none. URLSession
-    ///   on Apple platforms delivers such a content as it is.
+    /// If a request asks for a coding that no transport knows, its caller receives the encoded body and decodes it.
+    /// - Parameter failsIfUnknown: True if a transport fails for an unknown coding that the request did not ask for. URLSession on Apple
+    ///   platforms delivers such a body encoded.
     package static func isRemoved(
         from statusCode: Int, _ headers: HTTPHeaders, of request: HTTPRequest, failsIfUnknown: Bool = URLSessionSystem.current == .linux
     ) -> Bool {
@@ -21,7 +21,8 @@ package enum ContentCoding {
             .filter { TextEncoding(label: $0) == nil }
     }
 
-    /// Values of servers that mean no coding, besides the names of character sets. `aws-chunked` describes how an object was uploaded.
+    /// Values that servers send although the body has no coding. Names of character sets are ignored as well. `aws-chunked` describes how
+    /// an object was uploaded.
     private static let meaningless: Set = ["identity", "none", "null", "binary", "7bit", "8bit", "aws-chunked"]
 
     #if canImport(FoundationNetworking)

@@ -28,7 +28,8 @@ package enum DefaultTransport {
 #if os(Linux)
 /// Rejects every request, because the process has no libcurl that is safe to use.
 ///
-/// It does not fall back to URLSession: on Linux URLSession ends the process for some malformed responses. The caller has to choose that.
+/// It does not fall back to URLSession: on Linux URLSession ends the process for some malformed responses. The caller has to accept that
+/// risk explicitly.
 struct MissingLibcurl: Transport, CustomStringConvertible {
     /// The version of the libcurl that was found, as 0xMMmmpp; 0 for none.
     var version = CurlLibrary.foundVersion

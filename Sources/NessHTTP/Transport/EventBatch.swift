@@ -35,7 +35,7 @@ struct EventBatch: Sendable {
         if isEmpty { self = batch } else { for event in batch.events { add(event) } }
     }
 
-    /// Appends bytes to the last piece. Returns false if the last event is not a piece of the body, or one that is long enough.
+    /// Appends bytes to the last piece. Returns false if the last event is not a piece of the body, or if the piece would become too long.
     private mutating func join(_ count: Int, _ append: (inout Data) -> Void) -> Bool {
         guard case .body(var piece)? = events.last, piece.count + count <= Self.pieceLimit else { return false }
         // The array gives up its reference, so that the piece grows in place.

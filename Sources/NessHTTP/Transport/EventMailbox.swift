@@ -80,14 +80,14 @@ final class EventMailbox: Sendable {
             return state.pending.add(batch)
         }
         for event in batch.events {
-            // Only bytes of the body are spilled. An event of the request's body may overtake them.
+            // Only bytes of the body are spilled. Other events, such as the progress of the request's body, may overtake them.
             if case .body(let data) = event { try state.spill?.append(data) } else { state.pending.add(event) }
         }
     }
 
     /// Returns the number of body bytes for which there is room.
     /// - Parameter unsent: The number of bytes that are about to be added.
-    /// - Returns: The number of further bytes. If it is 0, the exchange has to pause: a later batch, which makes room, has `goesOn` set.
+    /// - Returns: The number of further bytes. If it is 0, the exchange has to pause. The batch that makes room again has `goesOn` set.
     func room(besides unsent: Int) -> Int {
         state.withLock { state in
             let room = capacity - state.pending.byteCount - state.spilledCount - unsent
@@ -118,7 +118,7 @@ final class EventMailbox: Sendable {
         let (waiter, _, _) = state.withLock { state in
             let released = (state.takeWaiter(), state.pending, state.spill)
             (state.pending, state.spill) = (EventBatch(), nil)
-            // The first reason counts.
+            // The error of the first cancellation counts.
             if !state.wasCancelled { state.end = .failure(error) }
             state.wasCancelled = true
             return released
@@ -182,7 +182,7 @@ final class EventMailbox: Sendable {
                     (state.end, state.spill) = (.failure(error), nil)
                 }
             }
-            // While bytes wait in the file, the exchange would only add to them.
+            // The exchange continues once the file is empty. Before that, it would only add to the file.
             if state.spilledCount == 0 { (batch.end, batch.goesOn, state.isPaused) = (state.end, state.isPaused, false) }
             return batch
         }

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The pipeline's hold on one request on the wire, and what the library's own transports need beside the request.
+/// Connects one exchange of Ness's own transports to the pipeline: the pipeline can stop it, and the transport reads what it needs besides
+/// the request.
 package protocol ExchangeControl: AnyObject, Sendable {
     /// True if the response's body is processed as it arrives, perhaps slowly, and not collected in memory.
     var streamsResponse: Bool { get }
@@ -9,32 +10,32 @@ package protocol ExchangeControl: AnyObject, Sendable {
     /// The base URL of the call's environment; `nil` if it has none.
     var baseURL: URL? { get }
 
-    /// Starts the use of a connection of the host's limit. A transport whose connections can outlive `send` calls it.
+    /// Occupies a slot of the host's connection limit. Called by a transport whose connections can outlive `send`.
     /// - Returns: False if the request was abandoned. It must not be sent.
     func occupySlot() -> Bool
 
-    /// Ends the use of a connection: it is closed or idle.
+    /// Frees the slot, because the connection is closed or idle.
     func releaseSlot()
 
-    /// The longest time until a connection is ready, from the exchange's start; `nil` for no limit. The pipeline keeps to it.
+    /// The longest time until a connection is ready, from the exchange's start; `nil` for no limit. The pipeline enforces it.
     var connectTimeout: Duration? { get }
 
     /// Notes that a connection is ready. Call this just before the first byte of the request is sent.
     /// - Returns: False if the request was stopped. It must not be sent.
     func didConnect() -> Bool
 
-    /// Notes that the request waits for a network. From then on it needs no slot of the host; until bytes move, its idle timer stands still.
+    /// Notes that the request waits for a network. It gives up its slots, and its idle timer stops until bytes move.
     func waitsForNetwork()
 
-    /// Notes that bytes have moved of which no event tells yet, such as lines of an incomplete header.
+    /// Notes that bytes have moved that no event reports yet, such as lines of an incomplete header.
     func bytesDidMove()
 
     /// Sets the closure that ends the request immediately with an error. It runs on any thread, and during this call if the request was
-    /// stopped before. If there is a closure already, that one stays: it belongs to code further out, which cancels the task of this one.
+    /// stopped before. A closure that is already set stays: it belongs to an outer transport, which cancels the task of the inner one.
     func onStop(_ end: @escaping @Sendable (any Error) -> Void)
 }
 
-/// A transport of the library, which gets the pipeline's hold beside the request.
+/// A transport of Ness, which receives an `ExchangeControl` with each request.
 package protocol ControlledTransport: Transport {
     /// True if `send` ends immediately when `ExchangeControl` stops the request. If `receive` runs just then, `send` ends after it.
     var isStoppable: Bool { get }
@@ -47,7 +48,7 @@ package protocol ControlledTransport: Transport {
     /// Sends a request and reports the response: see `Transport.send(_:receive:)`.
     /// - Parameters:
     ///   - request: The request.
-    ///   - control: The pipeline's hold; `nil` outside of a pipeline.
+    ///   - control: The connection to the pipeline. `nil` outside of a pipeline.
     ///   - receive: Receives the events.
     func send(
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
@@ -60,11 +61,11 @@ extension ControlledTransport {
 }
 
 extension Transport {
-    /// This transport as one that takes the pipeline's hold.
+    /// This transport as a `ControlledTransport`. A custom transport is wrapped.
     package var controlled: any ControlledTransport { self as? any ControlledTransport ?? ForeignTransport(transport: self) }
 }
 
-/// A transport of the application. It takes no hold: only cancellation stops it.
+/// A custom transport. It receives no `ExchangeControl`, so only the cancellation of its task stops it.
 private struct ForeignTransport: ControlledTransport {
     let transport: any Transport
 

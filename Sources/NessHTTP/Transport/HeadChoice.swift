@@ -7,7 +7,7 @@ struct HeadChoice: Sendable {
 
     /// The most interim responses of an exchange. Each restarts the idle timeout, so an endless number would hold a request forever.
     static let maximumInterimCount = 1_000
-    /// The error of an exchange with more of them.
+    /// The error of an exchange with more interim responses.
     static let tooManyInterim = TransportError(.malformedResponse, "received more than \(maximumInterimCount) interim responses")
 
     private var expectsTunnel: Bool

@@ -3,7 +3,8 @@ enum LibcurlText {
     /// Makes the error of an exchange.
     /// - Parameters:
     ///   - reason: libcurl's text.
-    ///   - kind: The kind, if an error number determined it. `nil` to find it by the text, or else take the connection for lost.
+    ///   - kind: The kind, if an error number determined it. `nil` to derive it from the text, or else from the assumption that the
+    ///     connection was lost.
     ///   - tlsFailure: The reason of a TLS failure, if an error number determined it.
     ///   - underlying: The underlying error.
     static func error(
@@ -11,7 +12,7 @@ enum LibcurlText {
     ) -> TransportError {
         let text = reason.lowercased()
         if let refused = refusedTunnel(text, reason, underlying) { return refused }
-        // URLSession on Linux gives no more of libcurl's words.
+        // URLSession on Linux passes only this message on. `CurlError` checks for a long line itself.
         let isURLSession = underlying != nil
         if isURLSession, var failure = tooLong(text) {
             failure.underlying = underlying
@@ -25,8 +26,8 @@ enum LibcurlText {
         return failure
     }
 
-    /// Makes the error of a line of a header or a trailer beyond libcurl's limit, which is close to ours. libcurl reports it as a lack of
-    /// memory.
+    /// Makes the error of a header or trailer line beyond libcurl's limit, which is close to ours. libcurl reports the line as a lack of
+    /// memory. `nil` for any other text.
     static func tooLong(_ reason: String) -> TransportError? {
         let text = reason.lowercased()
         return text.contains("out of memory") ? HTTPHeaders.tooLong(text.contains("chunked") ? "trailer" : "header") : nil
@@ -42,8 +43,8 @@ enum LibcurlText {
                 "the proxy responded to CONNECT with \(code)\(code == "407" ? ", because it requires credentials" : "")"
             } ?? "the proxy did not respond to CONNECT"
         var failure = TransportError(.cannotConnect, "\(answer) (\(reason))", underlying: underlying)
-        // The proxy requires credentials, or its rules forbid the tunnel. A retry would meet the same, except where the proxy only asks for
-        // time (408, 429).
+        // The proxy requires credentials, or its rules forbid the tunnel. A retry would fail in the same way, unless the proxy only asks
+        // for time (408, 429).
         if let status = status.flatMap({ Int($0) }), (400..<500).contains(status), status != 408, status != 429 {
             failure.repetition = .never("the proxy rejects the tunnel")
         }

@@ -5,8 +5,8 @@ import Foundation
 enum ProxyEnvironment {
     /// Returns true if a request may have to ask a proxy for a tunnel first.
     ///
-    /// Only libcurl knows whether `no_proxy` names the host, or whether a connection is reused. Without a tunnel, the head of a response is
-    /// then held until its first byte or its end.
+    /// It may be true without a tunnel, because only libcurl knows whether `no_proxy` names the host, or whether a connection is reused.
+    /// The head of the response is then held until the body's first byte or the end.
     static func mayTunnel(to url: URL) -> Bool {
         #if canImport(FoundationNetworking)
         // Requests over http go to the proxy itself, without a tunnel.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Unread bytes in a file without a name, in order, for a transport that cannot hold the server back.
+/// Stores unread bytes in a file without a name, in order, for a transport that cannot stop the server from sending.
 struct SpillFile: Sendable {
     private let limit: Int64
     private var file: OpenFile?

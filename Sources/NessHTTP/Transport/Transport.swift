@@ -43,7 +43,7 @@ import Foundation
 /// that the request never reached the server. It may then retry even a request that is not idempotent. After `.tls` and `.addressRejected`
 /// it does not retry. Use these kinds only if no byte was sent. An error of `receive` ends the exchange and passes unchanged.
 ///
-/// **Cancellation.** A drop and a timeout cancel the calling task. The transport then closes the connection and throws
+/// **Cancellation.** A dropped promise or a timeout cancels the calling task. The transport then closes the connection and throws
 /// `CancellationError` immediately. The caller's promise does not wait for it, but the request keeps its place in the host's connection
 /// limit until `send` has ended.
 ///
@@ -60,8 +60,8 @@ public protocol Transport: Sendable {
     /// the option `KeepsContentCoding`. False by default.
     var keepsContentCoding: Bool { get }
 
-    /// A string that identifies the route to a server. It differs for another proxy, another socket, or another client certificate of the
-    /// transport. Empty by default.
+    /// A string that identifies the route to a server. Transports with different proxies, sockets or client certificates have different
+    /// routes. Empty by default.
     ///
     /// A server may respond differently on each route, so managers that share an `HTTPCache` share only the responses of one route. The
     /// string may contain secrets, such as the password of a proxy: do not log it. The cache writes only digests of it to its folder. A

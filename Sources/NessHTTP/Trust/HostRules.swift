@@ -3,7 +3,7 @@ import Foundation
 /// Values by host: for a name, for all names below one, or for all hosts. See `ServerTrust` for the form of a host.
 struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
     private var values: [String: Value] = [:]
-    /// True if there is a value for all names below one.
+    /// True if there is a value for a pattern such as `*.example.com`.
     private var hasWildcards = false
 
     /// Makes rules.
@@ -26,7 +26,7 @@ struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
     func value(for request: HTTPRequest, isNamed: Bool = false) throws -> Value? {
         guard !values.isEmpty, let host = HostName.normal(request.target?.origin.host ?? request.url.host ?? "") else { return nil }
         guard host.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw InvalidRequest("the host is not in ASCII") }
-        // Each label of a host is a look-up. No name is longer (RFC 1035, 2.3.4).
+        // Each label of a host costs a look-up, so the length is limited. No name is longer (RFC 1035, 2.3.4).
         guard host.utf8.count <= 255 else { throw InvalidRequest("the host is longer than a name can be") }
         if let value = values[host] { return value }
         if hasWildcards {
@@ -40,7 +40,7 @@ struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
     }
 }
 
-/// The usual forms of a host, of which every host has many.
+/// Brings the many spellings of a host into one form.
 private enum HostName {
     /// Returns the usual form of a name, an address, `*`, or `*.` with a name; `nil` for any other string.
     static func pattern(_ host: String) -> String? {
@@ -67,7 +67,7 @@ private enum HostName {
 
     /// Returns the usual form of an IP address, which has many: `127.1`, `0x7f000001`, `0::1`. `nil` for a name.
     private static func address(_ host: String) -> String? {
-        // The functions below accept other strings as well. The characters of an address are among these.
+        // The functions below accept other strings as well. An address consists of these characters only.
         guard host.utf8.allSatisfy({ "0123456789abcdefx.:".utf8.contains($0) }) else { return nil }
         var (four, six) = (in_addr(), in6_addr())
         // Four decimal numbers are the usual form.

@@ -12,7 +12,7 @@ import Foundation
 /// ```
 ///
 /// A host is a name, which stands for itself, or `*.` and a name, which stands for all names below it, at any depth, but not for the name
-/// itself. `*` stands for all hosts. Of several entries the one with the longest name counts, and a host's own entry before all others.
+/// itself. `*` stands for all hosts. If several entries match, the host's own entry applies, or else the one with the longest name.
 ///
 /// A server of a pinned host needs a certificate that the system trusts and one of the keys, or a certificate of one of the authorities.
 /// The rule applies to each exchange, even after a redirect. Nothing is sent to another server: the request fails with
@@ -50,15 +50,15 @@ public struct ServerTrust: Sendable, Hashable {
         case authorities(Certificates)
     }
 
-    /// The demands of each host's rule. Without any of them for a host that is left to the system.
+    /// The demands of each host's rule. Empty demands for a host with the rule `.system`.
     private let rules: HostRules<TLSDemands>?
     /// The mistake in the rules, if there is one.
     private let mistake: String?
 
-    /// Every certificate that the system trusts is accepted.
+    /// Accepts every certificate that the system trusts.
     public static let system = ServerTrust(rules: nil, mistake: nil)
 
-    /// Servers of some hosts must have certain public keys, or certificates of certain authorities.
+    /// Requires certain public keys, or certificates of certain authorities, from the servers of some hosts.
     /// - Parameter hosts: The rules by host. A host without a rule is treated as by `.system`.
     /// - Returns: The trust.
     public static func pinned(_ hosts: [String: Rule]) -> ServerTrust {

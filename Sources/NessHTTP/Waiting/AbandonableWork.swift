@@ -2,7 +2,7 @@ import NessLock
 import NessPromise
 
 /// Work in a separate task, which its caller stops waiting for when it is stopped or canceled. The caller then continues immediately, even
-/// if the work ignores cancellation, like code of the application may.
+/// if the work ignores cancellation, as code of the application may.
 enum AbandonableWork {
     /// Runs an operation.
     /// - Parameters:
@@ -29,7 +29,7 @@ enum AbandonableWork {
             }
         }
         running.withLock { $0 = task }
-        // The exchange may have stopped before there was a task to cancel.
+        // The work may have been stopped before there was a task to cancel.
         if waiter.hasEnded { task.cancel() }
         return try await waiter.wait()
     }

@@ -29,8 +29,8 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     /// - Parameter limit: The number of slots of each key, at least one.
     init(limit: Int) { state = Lock(LimiterState(limit: max(1, limit))) }
 
-    /// The number of slots of each key. At 0 nothing starts. Raising the limit admits waiting tasks; lowering it ends nothing. Before a task
-    /// starts, it calls `enterAgain(_:)`.
+    /// The number of slots of each key. At 0 nothing starts. Raising the limit admits waiting tasks; lowering it ends nothing, but a task
+    /// that has not started gives its slot back: see `enterAgain(_:)`.
     var limit: Int {
         get { state.withLock { $0.limit } }
         set {
@@ -69,9 +69,9 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
         return (lane, waiter)
     }
 
-    /// Gives a slot back, and waits for another one, if more slots are occupied than the limit, which was lowered. A task calls this before
-    /// it starts, because it may have waited elsewhere since it got the slot.
-    /// - Returns: The wait, in front of all that have not had a slot; `nil` if the task keeps its slot.
+    /// Gives a slot back if the limit was lowered below the number of occupied slots. A task calls this before it starts, because the limit
+    /// may have changed while the task waited elsewhere.
+    /// - Returns: The wait for another slot, ahead of all tasks that have not had one; `nil` if the task keeps its slot.
     @inline(never)
     func enterAgain(_ lane: Lane) -> Waiter? {
         state.withLock { state in
@@ -81,6 +81,7 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
         }
     }
 
+    /// Removes a canceled task from its queue.
     private func abandon(_ lane: Lane, _ leave: (Lane) -> Void) {
         state.withLock { state in
             leave(lane)
@@ -92,7 +93,7 @@ final class Limiter<Key: Hashable & Sendable>: Sendable {
     @inline(never)
     func leave(_ lane: Lane) {
         while let next = state.withLock({ $0.passOn(lane) }) {
-            // A task that was canceled at this moment did not get the slot.
+            // A task that was canceled at this moment does not take the slot.
             if next.resume() { return }
         }
     }

@@ -23,7 +23,7 @@ package final class ValueWaiter<Value: Sendable>: Sendable {
 
     /// Ends the wait. The caller must not hold a lock.
     /// - Parameter outcome: The outcome of `wait()`.
-    /// - Returns: False if the wait had ended before. The caller then has to give the slot or turn to the next waiter.
+    /// - Returns: False if the wait had ended before. The caller then has to pass the slot or the turn on to the next waiter.
     @discardableResult
     package func resume(_ outcome: Result<Value, any Error>) -> Bool {
         let (isFirst, continuation): (Bool, UnsafeContinuation<Void, Never>?) = state.withLock { state in

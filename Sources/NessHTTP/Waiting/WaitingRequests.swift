@@ -1,6 +1,6 @@
 import NessLock
 
-/// Counts the requests of a manager that wait for others, by the line in which they wait. Tests wait for its changes.
+/// Counts the waiting requests of a manager, by the line in which they wait. Tests observe its changes.
 ///
 /// A request that does not have to wait costs nothing here.
 package final class WaitingRequests: Sendable {
@@ -55,7 +55,7 @@ package final class WaitingRequests: Sendable {
         }
         defer { leave() }
         return try await withTaskCancellationHandler {
-            // Here, and not before: the cancellation of a counted request always finds the handler.
+            // The request is counted here, so that the cancellation of a counted request always finds the handler.
             let isFirst = phase.withLock { phase in
                 guard phase == .outside else { return false }
                 phase = .counted
@@ -80,7 +80,7 @@ package final class WaitingRequests: Sendable {
 
 /// A line in which requests wait.
 package enum WaitingLine: Sendable, Hashable {
-    /// The line for a place among the exchanges that run at the same time.
+    /// The line for a slot among the concurrent exchanges.
     case hostQueue
     /// The line for the manager's rate limit.
     case throttle

@@ -61,8 +61,8 @@ package final class BodyProducer: Sendable {
         return taken
     }
 
-    /// Calls a closure once, when waiting for `take(upTo:)` is no longer needed: immediately, or later on the task's thread. A later call
-    /// replaces the closure.
+    /// Calls a closure once, when `take(upTo:)` no longer returns `nil`: immediately, or later on the task's thread. A later call replaces
+    /// the closure.
     package func whenReady(_ body: @escaping @Sendable () -> Void) {
         let isReady = state.withLock { state in
             let isReady = !state.piece.isEmpty || state.end != nil
@@ -75,7 +75,7 @@ package final class BodyProducer: Sendable {
     /// True while the reader waits for a piece.
     var isAwaited: Bool { state.withLock { $0.onReady != nil } }
 
-    /// Suspends until `take(upTo:)` need not be waited for any more.
+    /// Suspends until `take(upTo:)` no longer returns `nil`.
     /// - Throws: `CancellationError` if the calling task is canceled, without waiting for the sequence.
     func untilReady() async throws {
         let ready = Promise<Void>()
@@ -90,7 +90,7 @@ package final class BodyProducer: Sendable {
         let (task, waiting, ready) = state.withLock { state in
             state.piece = Data()
             state.last = Data()
-            // Even after a successful end: a reader must not take the discarded bytes for the end of the body.
+            // A successful end is replaced as well: otherwise a reader would take the discarded bytes for the end of the body.
             state.end = .failure(CancellationError())
             defer { state.task = nil }
             return (state.task, state.waiting.take(), state.onReady.take())
@@ -112,7 +112,7 @@ package final class BodyProducer: Sendable {
         }
         guard starts else { return }
         do {
-            // Before this call returns, so that a second attempt finds the sequence claimed.
+            // Claimed before this call returns, so that a second attempt finds the sequence claimed.
             try stream.claim(for: self)
         } catch {
             return finish(.failure(error))
@@ -133,7 +133,7 @@ package final class BodyProducer: Sendable {
         } catch let error as WrongLength {
             finish(.failure(TransportError(.invalidRequest, error.reason)))
         } catch let error as TransportError where error.kind == .invalidRequest {
-            // The sequence reads another body, whose error says what is wrong with it.
+            // The sequence reads another body, whose error already explains the failure.
             finish(.failure(error))
         } catch {
             finish(.failure(TransportError(.invalidRequest, "the body's sequence failed with \(type(of: error))", underlying: error)))
@@ -180,8 +180,8 @@ package final class BodyProducer: Sendable {
         if hasEnded { throw CancellationError() }
     }
 
-    /// The error of a piece that is written while another one is, or that is not awaited. Only a writer that several tasks share can do
-    /// this, where the compiler does not prevent it.
+    /// The error of a piece that is written while another one is being written, or whose write is not awaited. It occurs only if several
+    /// tasks share a writer, which the compiler does not always prevent.
     private static var overlap: TransportError { TransportError(.invalidRequest, "a piece of the body was written while another one was") }
 
     private func checkLength() throws {

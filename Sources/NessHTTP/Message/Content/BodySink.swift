@@ -4,22 +4,22 @@ import Foundation
 package protocol BodySink: AnyObject, Sendable {
     /// True while another attempt is possible. False once the sink has passed bytes to a reader.
     var isRestartable: Bool { get }
-    /// A request is about to be sent whose body the sink may take.
+    /// Called before a request is sent. The sink may take the body of its response.
     /// - Parameter redirects: The redirects of this attempt that led to the request, oldest first.
     func willTakeBody(after redirects: [HTTPResponse])
-    /// Returns a request with what the sink demands of its response. Each request of an attempt is passed to this method, even one that a
-    /// redirect decision made.
+    /// Returns a request with the changes that the sink needs, such as header fields. Each request of an attempt is passed to this method,
+    /// even one that a redirect decision made.
     func adapted(_ request: HTTPRequest) throws -> HTTPRequest
     /// Runs the wait of the request in a queue.
     func during(wait: () async throws -> Void) async rethrows
-    /// The request has left all queues, and is about to be sent.
+    /// Called when the request has left all queues, just before it is sent.
     /// - Throws: The error that ends the exchange.
     func willSend() async throws
     /// Decides from a response's head whether to take its body. A body that the sink does not take, such as a redirect's, is collected in
     /// memory.
     /// - Parameters:
     ///   - response: The response, without a body.
-    ///   - validators: The caller's validators. The sink asks them about the head before it takes a byte.
+    ///   - validators: The caller's validators. The sink runs them on the head before it takes a byte.
     /// - Returns: True if the sink takes the body.
     /// - Throws: The error that ends the exchange. After `NessError.Kind.validation` the start of the body is collected for the error.
     func begin(_ response: HTTPResponse, judgedBy validators: [any ResponseValidator]) async throws -> Bool
@@ -27,9 +27,9 @@ package protocol BodySink: AnyObject, Sendable {
     /// overlap.
     /// - Throws: The error that ends the exchange; `CancellationError` if the task is canceled.
     func write(_ data: Data) async throws
-    /// The call has ended, and with it the body. Called once, from any thread.
+    /// Called once, from any thread, when the call has ended, and with it the body.
     func callDidEnd(_ outcome: Result<HTTPResponse, any Error>)
-    /// The sink has taken the whole body.
+    /// Called when the sink has taken the whole body.
     func didTakeBody()
     /// The number of bytes taken so far, and the final number, or `nil` if that is unknown. `nil` for a sink that takes all bytes as they
     /// arrive: the received bytes then count.

@@ -61,7 +61,7 @@ package final class BodyStream: Sendable {
         guard let length else { return self }
         if length < 0 { throw TransportError(.invalidRequest, "the length of the body is negative") }
         if length > 0 { return self }
-        // A transport would not ask a body without bytes for its end, and a sequence with too many bytes would go unnoticed.
+        // A transport does not read a body of length 0, so a sequence that produces bytes nevertheless would go unnoticed.
         let producer = BodyProducer(self)
         defer { producer.cancel() }
         while try producer.take(upTo: 1) == nil { try await producer.untilReady() }

@@ -11,7 +11,7 @@ extension HTTPBody {
     /// ```
     ///
     /// **Back pressure.** Ness reads the next element of the sequence once the connection has accepted the previous one. An element may
-    /// have any size. A sequence without a further element for the duration of the idle timeout ends the request with
+    /// have any size. If the sequence gives no element for the duration of the idle timeout, the request ends with
     /// `NessError.Kind.timedOut`, whose `underlying` is `StalledBody`.
     ///
     /// **Once.** When an attempt has started to read the sequence, the body is never sent again, regardless of the retry policy. After a
@@ -111,8 +111,8 @@ public struct StalledBody: Error, Hashable, Sendable {
     public init() {}
 }
 
-/// A sequence that a closure makes for each reader. In place of this type, a closure would capture the type of a sequence that need not be
-/// `Sendable`, which the compiler warns about.
+/// A sequence that a closure makes for each reader. A closure would not do: it would capture the type of a sequence that need not be
+/// `Sendable`, and the compiler warns about that.
 private struct MadeSequence<Pieces: AsyncSequence>: Sendable where Pieces.Element == Data {
     let make: @Sendable () async throws -> Pieces
 

@@ -68,7 +68,7 @@ public struct HTTPBody: Sendable, Equatable {
         self.headers = headers
     }
 
-    /// Joins neighbors that are short and in memory. A form has three pieces a part, and each piece costs a call of the transport.
+    /// Joins neighbors that are short and in memory. A form has three pieces for each part, and each piece costs a call of the transport.
     private static func joined(_ segments: [Segment]) -> [Segment] {
         guard segments.count > 1 else { return segments }
         var joined: [Segment] = []
@@ -104,7 +104,7 @@ public struct HTTPBody: Sendable, Equatable {
         return whole
     }
 
-    /// Returns the first bytes that are in memory, without compression. What was sent as a secret is searched in them.
+    /// Returns the first bytes that are in memory, without compression. Redaction searches them for the secrets that were sent.
     package func plainStart(upTo limit: Int) -> Data {
         if let uncompressedStart { return uncompressedStart.fields.prefix(limit) }
         var start = Data()

@@ -129,7 +129,7 @@ public final class HTTPBodyReader {
     /// - Throws: `TransportError` of the kind `invalidRequest` for a file that cannot be read, or that became shorter, and for a body with
     ///   a sequence.
     public func read(upTo count: Int) throws -> Data {
-        // Even in front of a sequence, because it is undefined whether the sequence has a piece by then.
+        // Fails even for bytes before the sequence. Otherwise the result would depend on whether the sequence has a piece by then.
         guard producers.isEmpty else { throw Self.isStream }
         switch try step(upTo: count) {
         case .bytes(let data): return Self.rebased(data)

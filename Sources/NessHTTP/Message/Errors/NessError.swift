@@ -52,8 +52,8 @@ public struct NessError: Error, Sendable {
             self.reachesServer = reachesServer
         }
 
-        /// Finds the kind with a name. Another name makes a custom kind, for the errors of a loader. Such an error is not transient, and the
-        /// server may have seen the request.
+        /// Finds the kind with a name. Another name makes a custom kind, for the errors of a loader. Such an error is not transient, and
+        /// the server may have seen the request.
         /// - Parameter rawValue: The name.
         public init(rawValue: String) { self = Self.allCases.first { $0.rawValue == rawValue } ?? Kind(rawValue, rawValue) }
 
@@ -117,8 +117,8 @@ public struct NessError: Error, Sendable {
     public struct Context: Sendable, CustomReflectable {
         /// The request. `nil` if the URL was invalid, because then no request was made.
         public var request: HTTPRequest?
-        /// The response. If the response was cut short, the part that was received. If the circuit breaker, the deadline or a drop ended the
-        /// request after a failed attempt and before the next response, the response of that attempt. `nil` without a response.
+        /// The response. If the response was cut short, the part that was received. If the circuit breaker, the deadline or a drop ended
+        /// the request after a failed attempt and before the next response, the response of that attempt. `nil` without a response.
         public var response: HTTPResponse?
         /// The number of times that the request was sent.
         public var attempts: Int
@@ -250,7 +250,7 @@ extension NessError: RepetitionSource {
 extension NessError: DropError {
     package var isDrop: Bool { kind == .dropped }
 
-    /// Returns the error of a loop whose task was canceled: that of the request which it dropped, if there was one.
+    /// Returns the error of a loop whose task was canceled: the error of the dropped request, if there was one.
     static func cancelled(_ error: (any Error)?) -> NessError {
         if let known = error as? NessError, known.isDrop { return known }
         return NessError(.dropped, Context(request: nil, reason: "the task was canceled"))

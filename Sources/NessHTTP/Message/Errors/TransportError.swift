@@ -83,7 +83,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var description: String { reason.oneLine }
 }
 
-/// Ends an exchange on behalf of the code that takes its body. That code finds it beneath the `NessError` that reaches it.
+/// An error with which the code that takes a body ends the exchange. The code then receives a `NessError` whose `underlying` is this error.
 package protocol ExchangeInterruption: Error {}
 
 /// Bytes arrived faster than they were processed, over a transport that cannot hold the server back. The processed bytes count.

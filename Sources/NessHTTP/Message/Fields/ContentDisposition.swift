@@ -21,7 +21,7 @@ package enum ContentDisposition {
         name.unicodeScalars.removeAll { $0.value < 32 || $0.value == 127 || $0.properties.isBidiControl }
         name = name.trimmingCharacters(in: .whitespaces)
         name = String(Substring(name.unicodeScalars.drop { $0 == "." }))
-        // First by scalars: the end of a Character may be as far away as the name is long.
+        // Shortened by scalars first, because a single Character may be as long as the name.
         name.unicodeScalars.removeLast(max(0, name.unicodeScalars.count - 200))
         while name.utf8.count > 200 { name.removeLast() }
         if isPartialName(name) { name += "_" }

@@ -129,7 +129,7 @@ extension HTTPHeaders: RandomAccessCollection {
 }
 
 extension HTTPHeaders {
-    /// The longest header of a response, in bytes: the fields as lines, without the status line. libcurl accepts no longer line than 100
+    /// The longest header of a response, in bytes: the fields as lines, without the status line. libcurl accepts no line longer than 100
     /// KiB.
     static let maximumByteCount = 100_000
 
@@ -143,8 +143,8 @@ extension HTTPHeaders {
 }
 
 extension HTTPHeaders: Equatable {
-    /// Checks whether both have the same values for the same names, in the same order. Values compare by their bytes. The order of different
-    /// names and the case of names do not matter.
+    /// Checks whether both have the same values for the same names, in the same order. Values compare by their bytes. The order of
+    /// different names and the case of names do not matter.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         guard left.count == right.count else { return false }
         func values(_ headers: HTTPHeaders) -> [ExactText: [ExactText]] {

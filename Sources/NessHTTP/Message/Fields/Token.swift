@@ -12,7 +12,7 @@ extension HTTPHeaders.Field {
     /// - Throws: `InvalidRequest`.
     func checkSyntax() throws {
         guard name.isToken else {
-            // The rest may be a value, which may be secret, in a name such as "Token: abc".
+            // Only the start is shown: in a name such as "Token: abc", the rest may be a secret value.
             let start = String(decoding: name.utf8.prefix(40).prefix { tokenBytes[Int($0)] }, as: UTF8.self)
             throw InvalidRequest("a header's name is not a token" + (start.isEmpty ? "" : ", starting with \(start)"))
         }
@@ -27,7 +27,7 @@ extension String {
     var isToken: Bool { !isEmpty && utf8.allSatisfy { tokenBytes[Int($0)] } }
 }
 
-/// True for the bytes of a token. A table, because every request asks for each byte of its names.
+/// True for the bytes of a token. A table, because every request looks up each byte of its names.
 private let tokenBytes: [Bool] = (0..<256).map { byte in
     byte > 32 && byte < 127 && !"\"(),/:;<=>?@[\\]{}".utf8.contains(UInt8(byte))
 }

@@ -12,7 +12,7 @@ extension HTTPHeaders {
         return userAgent(name: program.name, version: program.version, comment: "\(systemName) \(version); \(Locale.current.identifier)")
     }()
 
-    /// The value of `User-Agent` that Ness's transports send if a request has none. The cache knows it.
+    /// The value of `User-Agent` that Ness's transports send if a request has none. The cache uses it for `Vary`.
     package static let defaultUserAgent = userAgent(name: program.name, version: program.version, comment: systemName)
 
     private static var program: (name: String, version: String?) {
@@ -37,7 +37,7 @@ extension HTTPHeaders {
     /// `$0.defaultHeaders["Accept-Language"] = HTTPHeaders.standardAcceptLanguage`. The cache then keeps a response for each language.
     public static var standardAcceptLanguage: String { acceptLanguage(of: Locale.preferredLanguages) }
 
-    /// Makes a valid `Accept-Language` from at most nine languages, the preferred one first. Any language without one.
+    /// Makes a valid `Accept-Language` from at most nine languages, the preferred one first. Returns `*`, any language, if there is none.
     package static func acceptLanguage(of languages: [String]) -> String {
         let isTag = { (text: String) in !text.isEmpty && text.allSatisfy { $0 == "-" || $0.isASCII && ($0.isLetter || $0.isNumber) } }
         let tags = languages.map { $0.replacingOccurrences(of: "_", with: "-") }.filter(isTag)

@@ -120,7 +120,7 @@ extension Redactor {
         let host = authority[(at.map { authority.index(after: $0) } ?? authority.startIndex)...]
         if host.first != UInt8(ascii: "["), let colon = host.firstIndex(of: UInt8(ascii: ":")) {
             let port = host[colon...].dropFirst()
-            // A port is not written in this way. The text is the beginning of a password that contains a delimiter.
+            // A port has only digits. So the text is the start of a password that contains a delimiter.
             if port.isEmpty || port.contains(where: { !$0.isDigit }) { at = lastAt }
         }
         return at.flatMap { $0 > text.startIndex ? $0 : nil }

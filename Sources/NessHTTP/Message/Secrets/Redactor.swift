@@ -4,8 +4,8 @@ import Foundation
 
 /// Shows URLs, header fields and other strings without secrets.
 ///
-/// Names decide for URLs, header fields, forms and JSON. Any other string is hidden if it contains a secret name, because each
-/// notation ends a value in another way. The values that a request sent as secrets are masked wherever they appear.
+/// In URLs, header fields, forms and JSON, the values of secret names are hidden. Any other string is hidden as a whole if it contains a
+/// secret name, because it is unknown where the value ends. The values that a request sent as secrets are masked wherever they appear.
 package struct Redactor {
     package static let mark = "<redacted>"
     /// The deepest nesting of strings in parameters and JSON strings that is decoded. Deeper text is hidden, because each level costs a
@@ -134,8 +134,8 @@ package struct Redactor {
         return (String(decoding: output, as: UTF8.self), scalars.end != nil)
     }
 
-    /// Finds the objects whose `value` is secret by the name in another member, as in `{"value": "…", "name": "password"}`, in order. If the
-    /// JSON is cut off, an object without its end may still get such a name.
+    /// Finds the objects whose `value` is secret by the name in another member, as in `{"value": "…", "name": "password"}`, in order. If
+    /// the JSON is cut off, an object without its end may still get such a name.
     private func secretObjects(_ scalars: JSONScalars, _ isQuery: Bool) -> [Range<Int>] {
         var isSecret = [Bool?](repeating: nil, count: scalars.objects.count)
         var key: JSONScalars.Item?
@@ -244,9 +244,9 @@ package struct Redactor {
 
     /// Returns the start of a body. Text that contains a secret name and is neither JSON nor a form is not shown, and neither are bytes
     /// that are not text, and a body with parts.
-    /// - Parameter limit: The number of bytes that are read, about.
+    /// - Parameter limit: The approximate number of bytes that are read.
     package func excerpt(of body: Data, contentType: String?, limit: Int) -> Excerpt {
-        // A value at the edge is not recognized. The end of the text, which may be a part of it, is left out.
+        // A secret value that is cut off at the limit is not recognized. So the end of the text, which may be a part of one, is left out.
         let margin = SecretValues.recognizedLength
         let limit = min(limit, body.count) + 4 * margin
         guard !Self.hasParts(body, contentType), let text = String(utf8: body, limit: limit), !text.utf8.contains(0) else {

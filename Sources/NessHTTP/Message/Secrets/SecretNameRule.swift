@@ -103,6 +103,7 @@ enum SecretNameRule {
     /// The words that are secret only if the name has no other word.
     private static let secretAlone: Set<String> = ["auth", "authentication", "pass", "pin", "sess", "sid"]
 
+    /// The words before `key` and `keys` that make the name secret.
     private static let keyWords: Set<String> = [
         "access", "account", "admin", "aes", "api", "app", "application", "auth", "authentication", "authorization", "client", "consumer",
         "decryption", "deploy", "developer", "encryption", "function", "functions", "integration", "licence", "license", "master",

@@ -41,8 +41,8 @@ struct SecretValues {
         insert(String(Substring(user.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst())))
     }
 
-    /// Returns a string with a mark in the place of each value. If too many values start like a part of the string, the mark takes the place
-    /// of the rest.
+    /// Returns a string with a mark in the place of each value. If too many values start like a part of the string, the mark takes the
+    /// place of the rest.
     func masked(_ text: String) -> String {
         if values.isEmpty { return text }
         let text = Array(text.utf8)

@@ -17,7 +17,7 @@ struct HTMLPrescan {
     /// Reads a comment or a tag. Returns the encoding that a `<meta>` declares.
     private mutating func readMarkup() -> TextEncoding? {
         rest.removeFirst()
-        // The dashes at the start of a comment may also be those of its end.
+        // The dashes at the start of a comment may be those of its end as well: `<!-->`.
         if rest.starts(with: "!--".utf8) {
             rest.removeFirst()
             while !rest.isEmpty, !rest.starts(with: "-->".utf8) { rest.removeFirst() }
@@ -39,7 +39,7 @@ struct HTMLPrescan {
         let content = attributes["http-equiv"] == "content-type" ? attributes["content"] : nil
         guard let label = attributes["charset"] ?? content.flatMap(label) else { return nil }
         switch TextEncoding(label: label) {
-        // These bytes would not have been readable as ASCII.
+        // The page was readable as ASCII, so it is not in one of these encodings.
         case .utf16LE, .utf16BE, .utf32: return .utf8
         case .userDefined: return .windows1252
         case let encoding: return encoding

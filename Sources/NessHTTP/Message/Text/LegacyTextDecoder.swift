@@ -1,7 +1,7 @@
 import Foundation
 
-/// Decodes bytes that are not in a Unicode encoding. This type splits the bytes into units, as the Encoding Standard does. Foundation knows which
-/// characters a unit means.
+/// Decodes bytes that are not in a Unicode encoding. This type splits the bytes into units, as the Encoding Standard does. Foundation knows
+/// which characters a unit means.
 ///
 /// Foundation gets each unit alone, because it rejects a whole string for one invalid unit. It gets equal units only once.
 struct LegacyTextDecoder {

@@ -2,8 +2,8 @@ import Foundation
 
 /// A request's URL in its parsed form, which every step of the request uses.
 ///
-/// It exists for URLs in the common form (see `ParsedURL`) without dot segments, which are sent as they are. Steps treat any other URL one
-/// by one.
+/// It exists for URLs in the common form (see `ParsedURL`) without dot segments, which are sent as they are. For any other URL, each step
+/// parses the URL itself.
 final class RequestTarget: Sendable {
     let parsed: ParsedURL
     let origin: ParsedURL.Origin

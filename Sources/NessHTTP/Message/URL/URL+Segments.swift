@@ -33,7 +33,7 @@ extension URL {
 
     /// This URL without the segments `.` and `..` of its path, encoded or not (RFC 3986, 5.2.4 and 6.2.2.2).
     ///
-    /// Transports remove them at the latest on the way out. What signs a request has to see the path that is sent.
+    /// A transport would remove them at the latest, and a signature made before would be about another path than the one that is sent.
     package var removingDotSegments: URL {
         let text = absoluteString
         guard Self.mayHaveDotSegments(text), let scheme = text.range(of: "://") else { return self }
@@ -45,7 +45,7 @@ extension URL {
         return URL(string: text[..<pathStart] + path + text[pathEnd...]) ?? self
     }
 
-    /// A quick look, for most have none.
+    /// Checks quickly whether a URL may have dot segments. Most have none.
     static func mayHaveDotSegments(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in

@@ -1,8 +1,9 @@
-/// The steps below the cache: the flight that equal requests share, or, behind a redirect, the rest of the flight that followed it.
+/// The steps below the cache. For a caller's request, they are the flight that equal requests share. For the target of a redirect, they are
+/// the rest of the flight that followed the redirect.
 struct CacheUpstream: Upstream {
     let flights: FlightStep
     let context: CallContext
-    /// The flight that a redirect led to the request; `nil` for a request that no redirect made.
+    /// The flight that followed a redirect to this request; `nil` if no redirect led here.
     var redirected: RedirectedFlight?
 
     var attempt: Int { context.attempt }
@@ -17,7 +18,8 @@ struct CacheUpstream: Upstream {
         return try await flights.share(request, context)
     }
 
-    /// The deadline is the call's, not that of a request that a loader made, or of a flight that others may have joined.
+    /// Stops at the call's deadline. That deadline does not apply to a request that a loader made, nor to a flight that other callers may
+    /// have joined.
     func sendUntilDeadline(_ operation: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse {
         if context.isLoaderMade || redirected != nil { return try await operation() }
         return try await context.call.untilDeadline(operation)

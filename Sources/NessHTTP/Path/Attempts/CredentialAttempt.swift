@@ -4,7 +4,7 @@ import Foundation
 struct CredentialAttempt: AuthenticatedAttempt {
     let context: CallContext
     let running: RunningRequests
-    /// True if the cache may have a response for the user of a request that gets no credential.
+    /// True if the manager has a cache. It may have a response for the user when the credential cannot be refreshed.
     let hasReplacement: Bool
     /// Sends the request with the credential.
     let next: @Sendable (HTTPRequest, CallContext) async throws -> HTTPResponse

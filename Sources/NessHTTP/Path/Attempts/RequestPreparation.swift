@@ -62,7 +62,7 @@ final class RequestPreparation: Sendable {
         if request.target != nil { return }
         let url = request.url
         do {
-            // The builder has resolved most URLs.
+            // Usually the builder has already resolved the URL.
             let isResolved = url.namesScheme && url.baseURL == nil
             let resolved = (isResolved ? url : try url.resolved(against: baseURL)).removingDotSegments
             if resolved != url || !isResolved { request.url = resolved }

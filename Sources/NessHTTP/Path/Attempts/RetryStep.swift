@@ -1,6 +1,6 @@
 import Foundation
 
-/// The decision about another attempt.
+/// Decides after each attempt whether another one follows.
 final class RetryStep: Sendable {
     let ledger: RetryLedger
     /// The manager's retry policy, for requests that set none.
@@ -28,7 +28,7 @@ final class RetryStep: Sendable {
         case end(Unaccepted)
     }
 
-    /// Calls the policy.
+    /// Decides what follows a failed attempt: calls the retry policy, and checks the deadline and the retry budget.
     /// - Parameters:
     ///   - failure: The outcome of the last attempt.
     ///   - context: The context of the next attempt.
@@ -49,7 +49,7 @@ final class RetryStep: Sendable {
         return .again(after: delay)
     }
 
-    // Not inlined, like the functions below that make an error: the frame of the attempts would have room for it.
+    // Functions that make an error are not inlined: an error is large, and the async frame of the attempts would have room for it.
 
     /// Returns the response of the last attempt, or throws its error.
     @inline(never)
@@ -88,7 +88,7 @@ final class RetryStep: Sendable {
         if let received = response {
             context.call.observation?.notify { $0.requestDidReceive(received, to: request) }
             do {
-                // A stream was judged by its head, before its body was passed on.
+                // The validators judged the head of a stream before its body was delivered.
                 if context.options.sink?.isRestartable != false {
                     for validator in context.validators { try received.judge(by: validator) }
                 }
@@ -97,7 +97,7 @@ final class RetryStep: Sendable {
                 outcome = .failure(error)
             }
         }
-        // The retry policy gets the error as the caller would.
+        // The retry policy receives the same error that the caller would.
         if case .failure(let error) = outcome {
             let explained = context.explain(error)
             response = response ?? (explained as? NessError)?.response
@@ -126,25 +126,25 @@ final class Unaccepted: Error {
     }
 
     /// Returns the response, or throws the error.
-    /// - Parameter control: The control that decided, so that the error names the wait that the server requested; `nil` for none.
+    /// - Parameter control: The retry policy; `nil` for none. With a policy, the error names the wait that the server requested.
     func result(asking control: (any RetryControl)?) throws -> HTTPResponse {
         guard control != nil, let retryAfter = attempt?.retryAfter else { return try outcome.get() }
         return try adding("the server asks to wait \(retryAfter) before another attempt").outcome.get()
     }
 
-    /// True if the circuit breaker kept the attempt from the server, so that the attempt itself shows no cause.
+    /// True if an open circuit breaker stopped the attempt. Its error does not show why the server failed.
     var isOpenCircuit: Bool {
         if case .failure(let error as NessError) = outcome { error.kind == .circuitOpen } else { false }
     }
 
-    /// Returns this outcome. The error of an open circuit breaker keeps the response and the error of the attempt before.
+    /// Returns this outcome. The error of an open circuit breaker receives the response and the error of the attempt before it.
     @inline(never)
     func keepingCause(of call: Call) -> Unaccepted {
         guard isOpenCircuit, case .failure(let error as NessError) = outcome else { return self }
         return Unaccepted(.failure(call.keepingCause(in: error)), attempt)
     }
 
-    /// Returns this outcome with a further reason in the text of its error.
+    /// Returns this outcome with another reason added to its error.
     @inline(never)
     func adding(_ reason: String) -> Unaccepted {
         guard case .failure(var error as NessError) = outcome else { return self }
@@ -154,7 +154,7 @@ final class Unaccepted: Error {
 }
 
 extension Repetition {
-    /// Decides whether a request may be sent again after an attempt. The only place that does.
+    /// Decides whether a request may be sent again after an attempt. No other code decides this.
     fileprivate init(
         after outcome: Result<HTTPResponse, any Error>, _ response: HTTPResponse?, of request: HTTPRequest, in context: CallContext
     ) {

@@ -1,14 +1,14 @@
-/// The facts that the attempts of a call have found out.
+/// Facts about a call that its attempts have established.
 struct AttemptFacts: Sendable {
-    /// The part of an `Authentication` in the last attempt.
+    /// The role of the `Authentication` in the last attempt.
     var authentication = AuthenticationPart.none
-    /// The credential renewals: one after a 401, and one after a 403.
+    /// The credential renewals so far.
     var renewals = CredentialRenewals()
     /// The first attempt in which a server may have acted on the request; `nil` for none.
     var firstAction: Int?
 }
 
-/// The part of an `Authentication` in an attempt.
+/// The role of an `Authentication` in an attempt.
 enum AuthenticationPart: Sendable {
     case none
     /// The authentication adds a credential, and handles a 401.
@@ -17,10 +17,12 @@ enum AuthenticationPart: Sendable {
     case hasFailed
 }
 
-/// The credential renewals of one request: one after a 401, and one after a 403. A 401 after a renewal is final.
+/// The credential renewals of one request: at most one after a 401, and then one after a 403. A 401 after any renewal is final.
 struct CredentialRenewals: Sendable {
+    /// The status that led to the last renewal; `nil` before the first.
     private var last: Int?
 
+    /// Uses up the renewal after a status. Returns false if none is left.
     mutating func consume(after statusCode: Int) -> Bool {
         guard last == nil || (last == 401 && statusCode == 403) else { return false }
         last = statusCode

@@ -1,6 +1,6 @@
 /// The deadline of a call.
 extension Call {
-    /// The longest time that the application's loaders get, after the deadline, for a stored response that replaces the one that is late.
+    /// The time after the deadline in which the cache and the loaders may replace the late response with a stored one.
     private static let timeForReplacement = Duration.seconds(1)
 
     /// The time of the deadline, on the manager's clock; `nil` for none.
@@ -13,13 +13,13 @@ extension Call {
         if !state.withLock({ $0.startDeadline(timer, after: time, end: end) }) { timer.cancel() }
     }
 
-    /// Runs work whose result can be replaced, such as by a stale response. At the deadline the work fails with the deadline's error, and
-    /// the call continues for a moment.
+    /// Runs work that a stored response can replace. At the deadline only this work fails, with the deadline's error. The call gets a
+    /// moment more to use the stored response.
     /// - Returns: The value of the operation.
     /// - Throws: The error of the operation; `NessError.Kind.timedOut` at the deadline.
     @inline(never)
     func untilDeadline<Value: Sendable>(_ operation: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        // After the deadline the work that a loader repeats has no further time.
+        // A loader may repeat the work after the deadline. It then runs until the call ends.
         guard let end = deadlineEnd, clock.elapsed() < end else { return try await operation() }
         defer { state.withLock { $0.setAbandon(nil) } }
         return try await AbandonableWork.run(stoppedBy: { stop in state.withLock { $0.setAbandon(stop) } }, operation)

@@ -58,7 +58,8 @@ extension Call {
             for (queue, listener) in listeners.head {
                 let notify: @Sendable () -> Void = { [self] in
                     do {
-                        // On a queue it may come after the end. Then a success is told, a drop or a failure is not.
+                        // On a queue, this may run after the call has ended. It still runs after a success, but not after a drop or a
+                        // failure.
                         if !hasEnded || self.response != nil { try listener(response) }
                     } catch {
                         end(with: .failure(error))

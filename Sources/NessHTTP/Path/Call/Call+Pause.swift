@@ -1,5 +1,5 @@
 extension Call {
-    /// The error of a flight that the call left because it was paused.
+    /// The error with which a paused call leaves its flight.
     struct Paused: Error {}
 
     /// True while the call is paused.
@@ -25,7 +25,7 @@ extension Call {
         }
     }
 
-    /// Resumes the call: its attempt continues, with a separate flight or with one that it joins.
+    /// Resumes the call: its attempt continues, in a new flight or in one that it joins.
     func resume() {
         guard let (waiter, timeLeft) = state.withLock({ $0.resume() }) else { return }
         // A credential may have expired during the pause.

@@ -2,12 +2,11 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// One call of a caller: the request, the caller's options, and everything that is known of the call while it runs.
+/// One request of a caller, from its start to its end, with all attempts: the request, the caller's options, and the state.
 ///
-/// There is one object a call, made when the request starts, and it covers all attempts. `end(with:)` is the only way in which a call
-/// ends: a drop, the deadline, a reset, the error of a listener and the outcome of the attempts all come through it. There the promise
-/// settles and the observers get the one end. Only the reader of a stream has another, `endReading(with:isDrop:)`. Nothing waits for the
-/// call's task, so a loader that ignores cancellation delays nobody.
+/// A call ends in `end(with:isDrop:)`, regardless of the cause: a drop, the deadline, a reset, the error of a listener, or the outcome of
+/// the attempts. There the promise settles, and the observers are notified once. Only the reader of a stream ends its call elsewhere, in
+/// `endReading(with:isDrop:)`. Nothing waits for the call's task, so a loader that ignores cancellation delays nobody.
 ///
 /// The call is internal: loaders and observers see only `HTTPRequest`.
 final class Call: Sendable {
@@ -15,7 +14,8 @@ final class Call: Sendable {
     let request: HTTPRequest
     /// The caller's options. Boxed, because every step of a request passes them on.
     let boxedOptions: CopyOnWriteBox<CallOptions>
-    /// True if the call can be continued after a pause. Stored: the frame of an async function that reads the options has room for all of them.
+    /// True if the call can be continued after a pause. Stored here, because an async function that reads `options` has room for all of
+    /// them.
     let isContinuable: Bool
     /// The mistake of the caller that keeps the request from being made; `nil` for a valid request.
     let fault: (any Error)?
@@ -68,15 +68,15 @@ final class Call: Sendable {
         runInTask(send)
     }
 
-    /// The rest of a call, which another task runs. A task keeps the memory of its greatest depth until it ends, so one that has made a
-    /// request should not wait long.
+    /// The rest of a call, which a new task runs. A task keeps the memory of its deepest call stack until it ends. A long wait is therefore
+    /// cheaper in a task that has not made a request yet.
     struct Postponed: Error {
         let rest: @Sendable () async throws -> HTTPResponse
     }
 
     private func runInTask(_ send: @escaping @Sendable (Call) async throws -> HTTPResponse) {
-        // Under the lock, which `begin` takes: a drop meanwhile finds the task, and nothing is sent after that. `send` runs in every case,
-        // because it may have promised to call a closure.
+        // The task is made under the lock, which `begin(in:)` takes as well. A drop at this moment therefore finds the task, and nothing is
+        // sent after the drop. `send` runs even then, because it may have promised to call a closure.
         state.withLock { state in state.start(Task { [self] in await run(send) }) }
     }
 
@@ -87,12 +87,13 @@ final class Call: Sendable {
         if !state.withLock({ $0.register(in: running, as: id) }) { running.remove(id) }
     }
 
-    /// Makes the attempts of a call that is registered, in the calling task, and ends it. If another task has to make the rest, starts that.
+    /// Makes the attempts of a registered call in the calling task, and ends the call. If another task has to make the rest, starts that
+    /// task.
     func run(_ send: @escaping @Sendable (Call) async throws -> HTTPResponse) async {
         do {
             end(with: .success(try await send(self)))
         } catch let postponed as Postponed {
-            // `send` retains the manager.
+            // Keeps `send` alive, because it retains the manager.
             runInTask { _ in
                 defer { withExtendedLifetime(send) {} }
                 return try await postponed.rest()
@@ -122,16 +123,17 @@ final class Call: Sendable {
 
     // MARK: the end
 
-    /// True once the call has ended, or only the reader of its stream is left. Its task may not have noticed yet.
+    /// True once the call has ended, or has nothing left but the reader of its stream. Its task may not have noticed yet.
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Ends the call. Only the first end counts. Callable from any thread, without a lock held.
     /// - Parameters:
-    ///   - outcome: The response or the error. The caller may turn the response into a value here, or fail to.
+    ///   - outcome: The response or the error. The owner makes its value from the response during this call. If it fails to, the call ends
+    ///     with its error.
     ///   - isDrop: True if the call's promise was dropped, and has settled already.
     func end(with outcome: Result<HTTPResponse, any Error>, isDrop: Bool = false) {
         if hasEnded { return }
-        // Code of the application, such as a decoder, runs before the end is decided: a drop meanwhile overtakes it.
+        // Application code, such as a decoder, runs before the end is decided, so a drop during it still takes effect.
         let result = state.withLock { $0.active?.result }
         var outcome = outcome.mapError { explainFinally($0) }
         var settle: (@Sendable () -> Void)?
@@ -152,7 +154,8 @@ final class Call: Sendable {
         options.sink?.callDidEnd(outcome)
         if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
         finishProgress()
-        // Before the promise settles: from then on nothing may be sent for the call. The task of a loader ends the requests that it made.
+        // Before the promise settles: from then on nothing may be sent for the call. Requests that a loader made end with the loader's
+        // task.
         for member in ended.held.others where !member.context.isLoaderMade { member.leave() }
         switch ended.held.wait {
         case .flight(let member): member.leave()
@@ -167,7 +170,7 @@ final class Call: Sendable {
         ended.unregister()
     }
 
-    /// Drops the call: its promise, or, if that has its value already, what still runs.
+    /// Drops the call through its owner. A call without an owner, or whose promise has settled with a stream, is ended directly.
     func drop() {
         guard case .owner(let owner) = state.withLock({ $0.active?.result }) else {
             return end(with: .failure(endError(.dropped, "dropped by the caller")))
@@ -209,16 +212,17 @@ final class Call: Sendable {
     /// Notes that the caller's request is about to get a flight: see `CallState.beginShare(inAttempt:)`.
     func beginShare(inAttempt attempt: Int) -> Bool { state.withLock { $0.beginShare(inAttempt: attempt) } }
 
+    /// Notes that the caller's request has left its flight.
     func endShare(inAttempt attempt: Int) { state.withLock { $0.endShare(inAttempt: attempt) } }
 
-    /// The flight that the call waits in; `nil` for none.
+    /// The flight that the call waits in, or runs; `nil` for none.
     var flight: Flight? { state.withLock { $0.flight } }
 
-    /// True if a flight runs for the call. A call never joins such a flight: it would wait for itself.
+    /// True if the call is a member of a flight. Its requests never join that flight again: the call would wait for itself.
     func isMember(of flight: Flight) -> Bool { state.withLock { $0.isMember(of: flight) } }
 
-    /// Notes a flight that the call waits in.
-    /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The caller then has to leave the flight.
+    /// Notes that the call has joined a flight.
+    /// - Throws: `CancellationError` if the call has ended, `Paused` if it was paused. The member then has to leave the flight.
     func enter(_ member: Flight.Member) throws {
         if member.context.isLoaderMade { return state.withLock { $0.enter(other: member) } }
         let job = member.flight.context.job
@@ -247,7 +251,8 @@ final class Call: Sendable {
 
     // MARK: the attempts
 
-    /// Notes a failed attempt that another one may follow. An error that ends the call before that one has an outcome keeps it as its cause.
+    /// Notes a failed attempt that another one may follow. If the call then ends without another outcome, as at the deadline, its error
+    /// contains the response and the error of this attempt.
     func noteFailure(_ failure: Unaccepted) { state.withLock { $0.noteFailure(failure) } }
 
     /// The facts that the attempts have found out.
@@ -262,8 +267,9 @@ final class Call: Sendable {
     /// Notes that the server said that it has not processed the request of an attempt.
     func noteRefusal(inAttempt number: Int) { state.withLock { if $0.facts.firstAction == number { $0.facts.firstAction = nil } } }
 
-    /// Notes the part of an `Authentication`, before it adds the credential of an attempt.
-    /// - Parameter isPresent: True if the request gets a credential. One of an earlier request of the attempt still handles a 401.
+    /// Notes the role of the `Authentication`, before it adds the credential of an attempt.
+    /// - Parameter isPresent: True if the request gets a credential. If false, an earlier request of the attempt may have had one, so its
+    ///   role stays, except that a failed renewal is cleared.
     func beginAuthentication(isPresent: Bool) {
         state.withLock { if isPresent || $0.facts.authentication == .hasFailed { $0.facts.authentication = .handles401 } }
     }
@@ -271,7 +277,7 @@ final class Call: Sendable {
     /// Notes that the credential could not be renewed, so that the request is not sent again.
     func noteFailedAuthentication() { state.withLock { $0.facts.authentication = .hasFailed } }
 
-    /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share one of each.
+    /// Uses up the renewal of a credential after a 401 or a 403. All attempts of the call share the renewals: see `CredentialRenewals`.
     /// - Returns: True if the renewal was still unused.
     func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.facts.renewals.consume(after: statusCode) } }
 

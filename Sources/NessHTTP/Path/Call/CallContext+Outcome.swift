@@ -26,8 +26,8 @@ extension CallContext {
         return made
     }
 
-    /// Returns the error as the caller sees it. This is called where an error leaves: at the end of the call or of an attempt, which a retry
-    /// policy sees, at the boundary of a loader, of a stream's reader, and of a flight that several callers share.
+    /// Returns the error as the caller sees it. Called wherever an error leaves the pipeline: at the end of the call; at the end of an
+    /// attempt, for the retry policy; and at the boundary of a loader, a stream's reader or a shared flight.
     ///
     /// The library's own errors become a `NessError` that names the caller's request and counts its attempts. An error that a custom loader
     /// threw, or that belongs to another call, passes unchanged.
@@ -74,7 +74,7 @@ extension CallContext {
         {
             shown.request = sent.mine
         } else {
-            // This caller's options, such as the number of the credential that was sent.
+            // The request as it was sent, but with this caller's options and secrets.
             shown.request = response.request.shown(to: sent?.mine ?? request)
         }
         // The secrets of this caller are also secret in the redirects.

@@ -18,7 +18,7 @@ struct CallContext: Sendable {
         var job: DownloadJob?
     }
 
-    // A word in the frame of each waiting task.
+    // A box, so that a context takes one word in the frame of each waiting task.
     private var box: CopyOnWriteBox<Fields>
 
     init(_ call: Call) {
@@ -32,8 +32,8 @@ struct CallContext: Sendable {
     var validators: [any ResponseValidator] { isLoaderMade ? [] : call.options.validators }
     /// The transport of this call alone; `nil` for the manager's.
     var transport: (any Transport)? { call.options.overrides?.transport }
-    /// True if the request may share an exchange or a stored response. A stream passes each piece of the body to its one reader. A transport
-    /// or a loader of the request's own may change the exchange in any way.
+    /// True if the request may share an exchange or a stored response. False for a stream, whose body has only one reader. False for a
+    /// request with its own transport or its own loaders at `.exchange`, which may change the exchange in any way.
     var mayShare: Bool {
         let overrides = call.options.overrides
         return options.kind != .stream && overrides?.transport == nil && overrides?.loaders.exchange.isEmpty != false
@@ -79,16 +79,16 @@ struct CallContext: Sendable {
             ignoring: ignoredHeaders, in: options.environment, keepingCredentialInside: credentialScope, besides: cookies)
     }
 
-    /// Returns the context in which a request counts as the caller's own, as the caller's validators, sink and decoder apply to its
-    /// response. Errors still name the caller's.
+    /// Returns the context for a request that replaces the caller's: the caller's validators, sink and decoder apply to its response.
+    /// Errors still name the caller's request.
     func acceptingReplacement(_ request: HTTPRequest) -> CallContext {
         var context = self
         context.box.change { $0.requestID = request.id }
         return context
     }
 
-    /// Returns the context of a request that continues in a separate call, which does not belong to the caller: the rest of the request is
-    /// the same, but the caller's validators, retry policy, closures and sink do not apply.
+    /// Returns the context of a request that continues in a separate call, without its caller. The caller's validators, retry policy,
+    /// listeners and sink do not apply.
     func inSeparateCall(_ request: HTTPRequest, clock: PipelineClock) -> CallContext {
         var options = options
         options.validators = []
@@ -109,8 +109,9 @@ struct CallContext: Sendable {
         return context
     }
 
-    /// Returns the context of a request that a loader passes on: the one that it was given, or one that it made itself. The call's
-    /// environment applies to the latter, and its attempts and bytes count as the call's; the caller's validators, sink and kind do not.
+    /// Returns the context of a request that a loader passes on: the one that it was given, or one that it made. The call's environment
+    /// applies to a request that the loader made, and its attempts and bytes count toward the call. The caller's validators, sink and kind
+    /// do not apply.
     func passing(_ request: HTTPRequest) -> CallContext {
         if request.id == requestID { return self }
         var context = self

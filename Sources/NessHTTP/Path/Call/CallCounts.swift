@@ -20,7 +20,7 @@ struct CallCounts: Sendable {
         hasHead = true
         toSend = toSend ?? sent
         toReceive = toReceive ?? received
-        // A download may have been paused when its shared flight ended: it did not hear of the last bytes.
+        // A paused download may have missed the last bytes of a shared flight.
         if response.file != nil, let toReceive { received = toReceive }
     }
 
@@ -48,8 +48,8 @@ struct CallCounts: Sendable {
     /// - Parameter expectedSize: The size of the file that the caller expects; `nil` if it expects none.
     func progress(of kind: RequestKind, expecting expectedSize: Int64?) -> TransferProgress {
         if kind == .upload { return uploadProgress }
-        // Until the head has arrived, only the length of the request's body is known, and that of a file which the caller expects. An
-        // empty body has no progress.
+        // Before the head has arrived, only the length of the request's body and the expected size of a file are known. Without either
+        // there is no total.
         let bodyLength = toSend ?? 0, responseLength = hasHead ? toReceive : expectedSize
         let total = responseLength.map { $0.saturatingAdd(bodyLength) } ?? (hasHead || bodyLength == 0 ? nil : bodyLength)
         // If the length of the request's body is unknown, so is the total.

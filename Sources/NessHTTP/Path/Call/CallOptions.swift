@@ -10,7 +10,7 @@ struct CallOptions: Sendable {
     var leavesBaseURL = false
     /// The caller's validators, in order.
     var validators: [any ResponseValidator] = []
-    /// The control that decides on retries; `nil` for the manager's.
+    /// The request's retry policy; `nil` for the manager's.
     var retryControl: (any RetryControl)?
     /// The source of the request's credential.
     var authentication = AuthenticationChoice.inherited
@@ -18,7 +18,7 @@ struct CallOptions: Sendable {
     var duplicateIdentifier: String?
     /// The request's own loaders and observers; `nil` for none.
     var overrides: RequestOverrides?
-    /// The number of the manager's resets before the call was made; `nil` for a call that no manager made.
+    /// The number of resets and shutdowns before the call was made; `nil` after a shutdown, and for a call that no manager made.
     var epoch: Int?
     /// The destination of a download; `nil` for any other kind.
     var download: DownloadTarget?
@@ -26,7 +26,7 @@ struct CallOptions: Sendable {
     var isContinuable: Bool { download != nil }
     /// Takes the response's body as it arrives; `nil` to collect the body in memory.
     var sink: (any BodySink)?
-    /// The closures that hear of the request while it runs; `nil` for none.
+    /// The closures that receive events of the request while it runs; `nil` for none.
     var listeners: RequestListeners?
     /// Decodes the API's own errors; `nil` for no such errors.
     var parseError: ErrorReader?

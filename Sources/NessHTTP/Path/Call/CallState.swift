@@ -1,13 +1,14 @@
-/// The state of a call: its phase, and what each phase has.
+/// The state of a call.
 ///
-/// A value without a lock. Each event is a mutating function, and returns what has to be done outside the lock that `Call` holds.
+/// A plain value that the lock of `Call` guards. Each event is a mutating function. It returns the effects, which `Call` carries out after
+/// it has released the lock.
 struct CallState: Sendable {
     enum Phase: Sendable {
-        /// New, running or paused; for a stream until its body has arrived. `active` has what the call holds meanwhile.
+        /// New, running or paused; for a stream, until its body has arrived. `active` holds the references of this phase.
         case active
         /// The body of a stream has arrived, and its reader has not ended.
         case unread(HTTPResponse)
-        /// Ended with a response or an error; for a stream whose body has arrived, with the reader's.
+        /// Ended with a response or an error. A stream whose body has arrived ends with the outcome of its reader.
         case ended(Result<HTTPResponse, any Error>, isDrop: Bool)
     }
 
@@ -21,7 +22,7 @@ struct CallState: Sendable {
         fileprivate(set) var others: [Flight.Member] = []
         /// `nil` without a deadline, and during a pause.
         fileprivate(set) var deadline: Deadline?
-        /// Ends the work that another result can replace at the deadline; `nil` if the deadline ends the call.
+        /// Fails the work that a stored response can replace; `nil` if the deadline ends the call itself: see `Call.untilDeadline(_:)`.
         fileprivate var abandon: (@Sendable (any Error) -> Void)?
         /// The manager's registry, and the call's number in it; `nil` before the start.
         fileprivate var registration: (registry: RunningRequests, id: Int)?
@@ -39,7 +40,7 @@ struct CallState: Sendable {
 
     /// The receiver of the result.
     enum PendingResult: Sendable {
-        /// Nowhere: nobody waits for the call.
+        /// Nobody waits for the call.
         case none
         /// The promise of the call, or the task that awaits it.
         case owner(any CallOwner)
@@ -50,7 +51,7 @@ struct CallState: Sendable {
         fileprivate var hasReader: Bool { if case .none = self { false } else { true } }
     }
 
-    /// The wait of the call's task, which may be about to start.
+    /// The wait that the call's task is in, or is about to start.
     enum Wait: Sendable {
         case none
         case flight(Flight.Member)
@@ -68,12 +69,12 @@ struct CallState: Sendable {
     }
 
     private(set) var phase = Phase.active
-    /// Set exactly in the phase of this name. Not its payload, because Swift changes only that of an optional in place: of another
-    /// enumeration it copies all references out and in, at each event.
+    /// Not `nil` exactly in the phase `active`. It is not the payload of that phase, because Swift changes only the payload of an optional
+    /// in place. For any other enum, each event would copy all references out and back in.
     private(set) var active: Active? = Active()
     /// True if the call's task has not noticed the last pause.
     private(set) var hasNewPause = false
-    /// The number of flights that the caller's request waits in, in an attempt.
+    /// The number of flights in which the caller's request waits, and the attempt to which the number belongs.
     private var shares = (attempt: 0, count: 0)
     var counts = CallCounts()
     /// The facts that the attempts have found out.
@@ -120,11 +121,11 @@ struct CallState: Sendable {
     /// The call gets its owner.
     mutating func setOwner(_ owner: any CallOwner) { _ = change { $0.result = .owner(owner) } }
 
-    /// The manager keeps the call until its end.
-    /// - Returns: False if it has ended already.
+    /// Notes the call's registration with the manager, which keeps the call until its end.
+    /// - Returns: False if the call has ended already.
     mutating func register(in registry: RunningRequests, as id: Int) -> Bool { change { $0.registration = (registry, id) } != nil }
 
-    /// The call gets its task. That of a call that has ended is canceled.
+    /// Notes the call's task. If the call has ended, cancels the task.
     mutating func start(_ task: Task<Void, Never>) { if change({ $0.task = task }) == nil { task.cancel() } }
 
     // MARK: the end
@@ -132,9 +133,9 @@ struct CallState: Sendable {
     /// The effects of an end, and what is released outside the lock.
     struct End: Sendable {
         let held: Active
-        /// The task to cancel; `nil` if it runs a flight that others may have joined. The last of them to leave cancels it.
+        /// The task to cancel. `nil` if it runs a flight that others may have joined: the last member to leave cancels it.
         let task: Task<Void, Never>?
-        /// False if the end is yet to come: the body of a stream has not been read.
+        /// False if the observers are notified later, when the reader of the stream ends.
         let tellsObservers: Bool
 
         var deadlineTimer: StartedTimer? { held.deadline?.timer }
@@ -153,7 +154,8 @@ struct CallState: Sendable {
         counts.end(with: try? outcome.get())
         var task = held.task
         if case .flight(let member) = held.wait, member.isRunner { task = nil }
-        // The body of an error, which was collected before the promise settles, is yet to be read as well.
+        // The body of an error response is collected in memory before the promise settles, and read later. An owner therefore counts as a
+        // reader.
         guard case .success(let response) = outcome, isStream, held.result.hasReader else {
             phase = .ended(outcome, isDrop: isDrop)
             return End(held: held, task: task, tellsObservers: true)
@@ -199,7 +201,7 @@ struct CallState: Sendable {
     // MARK: the flight
 
     /// The caller's request is about to get a flight.
-    /// - Returns: True for an extra request: a loader sends the request while it waits for the same one.
+    /// - Returns: True for an extra request: a loader sends the request again while it still waits for the first response.
     mutating func beginShare(inAttempt attempt: Int) -> Bool {
         if shares.attempt != attempt { shares = (attempt, 0) }
         shares.count += 1
@@ -212,7 +214,7 @@ struct CallState: Sendable {
     /// The flight that the call waits in; `nil` for none.
     var flight: Flight? { if case .flight(let member) = active?.wait { member.flight } else { nil } }
 
-    /// True if a flight runs for the call.
+    /// True if the call is a member of a flight.
     func isMember(of flight: Flight) -> Bool { self.flight === flight || active?.others.contains { $0.flight === flight } == true }
 
     /// The call has joined a flight for a request that a loader made.
@@ -220,7 +222,7 @@ struct CallState: Sendable {
 
     /// The call has joined a flight.
     /// - Returns: The job that the caller was attached to, for `detach()` outside the lock.
-    /// - Throws: `CancellationError` after the end, `Call.Paused` during a pause. The caller then has to leave the flight.
+    /// - Throws: `CancellationError` after the end, `Call.Paused` during a pause. The member then has to leave the flight.
     mutating func enter(_ member: Flight.Member) throws -> DownloadJob? {
         if isPaused {
             _ = change { $0.isInterrupted = true }
@@ -232,7 +234,7 @@ struct CallState: Sendable {
             return active.job
         }
         guard let earlier else { throw CancellationError() }
-        // An attempt that starts after a pause is not repeated because of it.
+        // This flight started after the pause, so the pause is no longer a reason to repeat the attempt.
         hasNewPause = false
         return earlier
     }
@@ -280,7 +282,7 @@ struct CallState: Sendable {
         } ?? false
     }
 
-    /// Work starts whose result can be replaced at the deadline; or, without a closure, it has ended.
+    /// Sets the closure that fails replaceable work, at the start of the work. Clears it at the end, with `nil`.
     mutating func setAbandon(_ abandon: (@Sendable (any Error) -> Void)?) { _ = change { $0.abandon = abandon } }
 
     /// The effect of the deadline.
@@ -298,7 +300,7 @@ struct CallState: Sendable {
         return abandon.map { .abandon($0) } ?? .end
     }
 
-    /// A last timer takes the place of the deadline's.
+    /// Replaces the deadline's timer with the last one, after which the call ends.
     /// - Returns: False if the call has ended, or is paused.
     mutating func prolongDeadline(_ timer: StartedTimer) -> Bool {
         change { active in
@@ -340,8 +342,9 @@ struct CallState: Sendable {
         } ?? nil
     }
 
-    /// The call's task asks whether it was paused.
-    /// - Returns: True if it was since the last time, and the wait for the resume.
+    /// Reports a pause to the call's task.
+    /// - Returns: True if the call was paused since the last time; and the wait for the resume, which is `nil` if the call is not paused
+    ///   now.
     mutating func noticePause() -> (isNew: Bool, waiter: Waiter?) {
         defer { hasNewPause = false }
         if case .pause(let waiter, _) = active?.wait { return (hasNewPause, waiter) }
@@ -349,7 +352,7 @@ struct CallState: Sendable {
     }
 
     /// The wait before the next attempt starts.
-    /// - Returns: False if a pause has ended it.
+    /// - Returns: False if the wait must end immediately, because the call was paused or has ended.
     mutating func startDelay(_ sleep: Task<Void, any Error>) -> Bool {
         if isPaused || hasNewPause { return false }
         return change { $0.wait = .delay(sleep) } != nil

@@ -1,14 +1,14 @@
 import Dispatch
 
-/// The closures of a caller that hear of a request while it runs.
+/// The closures of a caller that receive events of a request while it runs.
 struct RequestListeners: Sendable {
-    /// Take the progress.
+    /// The closures that take the progress.
     var progress: [@Sendable (TransferProgress) -> Void] = []
-    /// Take the head of each response on a queue, or immediately. An error that one of them throws ends the request.
+    /// The closures that take the head of each response, on a queue or immediately. An error that one of them throws ends the request.
     var head: [(queue: DispatchQueue?, listener: @Sendable (HTTPResponse) throws -> Void)] = []
-    /// Take interim responses.
+    /// The closures that take interim responses.
     var interim: [@Sendable (HTTPResponse) -> Void] = []
 
-    /// True if a closure hears of heads.
+    /// True if any closure takes heads, final or interim.
     var hearsHeads: Bool { !head.isEmpty || !interim.isEmpty }
 }

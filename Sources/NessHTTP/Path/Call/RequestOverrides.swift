@@ -1,8 +1,9 @@
-/// The loaders, observers and transport that one request has besides the manager's. A class, so that other requests pay for one word.
+/// The loaders, observers and transport of one request, in addition to the manager's. A class, so that a request without them pays for one
+/// word only.
 final class RequestOverrides: Sendable {
     let loaders: PlacedLoaders
     let observers: [any RequestObserver]
-    /// The transport in place of the manager's; `nil` for none. Such a request shares no flight with others.
+    /// The transport in place of the manager's; `nil` for none. A request with its own transport shares no flight with others.
     let transport: (any Transport)?
 
     private init(_ loaders: PlacedLoaders, _ observers: [any RequestObserver], _ transport: (any Transport)?) {

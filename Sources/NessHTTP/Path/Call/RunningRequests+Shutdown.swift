@@ -9,13 +9,15 @@ extension RunningRequests {
     func shutDown(within limit: Duration, _ clock: PipelineClock, _ end: @escaping @Sendable () async -> Void) async {
         state.withLock { if $0.shutdown == .none { $0.shutdown = .ending } }
         if HandlerScope.surrounding(InFlightWork.self).contains(where: { $0.running === self }) {
-            // The shutdown waits for the work that this caller belongs to. The rest runs in a detached task, which belongs to no work.
+            // The caller is part of the work that the shutdown waits for, so it must not wait for the shutdown. The rest runs in a detached
+            // task, which is part of no work.
             Task.detached { [self] in await finish(within: limit, clock, end) }
         } else {
             await finish(within: limit, clock, end)
         }
     }
 
+    /// Removes a waiter when the time limit has passed or its task was canceled.
     private func leaveUntilEmpty(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilEmpty.leave(id) } }
 
     private func finish(within limit: Duration, _ clock: PipelineClock, _ end: @Sendable () async -> Void) async {

@@ -1,10 +1,11 @@
 import NessLock
 import NessPromise
 
-/// The requests and the refreshes of a manager that are in flight: to end them, and to wait until their work has ended.
+/// Registers the requests and credential refreshes of a manager that are in flight, to end them and to wait until their work has ended.
 final class RunningRequests: Sendable {
     struct State: Sendable {
         var nextID = 0
+        /// The calls in flight. `isOfRefresh` is true for a request that a credential refresh makes.
         var running: [Int: (call: Call, isOfRefresh: Bool)] = [:]
         /// The refreshes of credentials, with their epochs. Dropping the requests does not end them.
         var refreshes: [Int: (refresh: RunningRefresh, epoch: Int)] = [:]
@@ -16,12 +17,12 @@ final class RunningRequests: Sendable {
         var shutdown = Shutdown.none
         /// The callers of `shutDown`, which wait until no request runs.
         var untilEmpty = WaiterQueue<Waiter>()
-        /// The reset or shutdown that waits until no work is left.
+        /// The resets and shutdowns that wait until no work is left.
         var untilIdle = WaiterQueue<Waiter>()
         /// The callers of `reset`, which wait for its end.
         var untilReset = WaiterQueue<Waiter>()
 
-        /// Takes the callers of `shutDown` if nothing runs.
+        /// Removes and returns the waiting callers of `shutDown`, if nothing is in flight.
         mutating func takeUntilEmpty() -> [Waiter] { running.isEmpty && refreshes.isEmpty ? untilEmpty.takeAll() : [] }
 
         mutating func beginWork() -> Int {
@@ -189,8 +190,8 @@ final class RunningRequests: Sendable {
             }
             return (isFirst, state.epoch, waiter)
         }
-        // A second caller drops them as well: the first one may not have reached this caller's request yet. But it must not drop a request
-        // that was made after the first reset had ended.
+        // A second caller drops the requests as well, because the first one may not have reached this caller's request yet. The epoch
+        // spares requests that were made after the first reset had ended.
         endAll(before: epoch)
         if isFirst { Task { await run(forget) } }
         try? await waiter?.wait()
@@ -209,6 +210,7 @@ final class RunningRequests: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
+    /// Waits until no work is left.
     func waitUntilIdle() async {
         let waiter: Waiter? = state.withLock { state in
             state.work.isEmpty ? nil : state.untilIdle.join { _ in Waiter() }
@@ -216,6 +218,7 @@ final class RunningRequests: Sendable {
         try? await waiter?.wait()
     }
 
+    /// Removes the waiter of a canceled `reset`.
     private func abandonReset(_ id: WaiterQueue<Waiter>.ID) { state.withLock { _ = $0.untilReset.leave(id) } }
 }
 

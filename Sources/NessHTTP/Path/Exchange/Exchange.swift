@@ -1,15 +1,16 @@
 import Foundation
 import NessLock
 
-/// One request and its response on the wire (RFC 9110): its slots in the limits, its idle timer, and the transport's hold on it.
+/// One request and its response on the wire. It occupies the slots of the limits, runs the idle timer, and stops the transport.
 ///
-/// The timer notes the time of the last byte in either direction, and stops the request when that was too long ago. The time in which a
-/// slow reader holds the server back does not count. The next check is at the time when the timeout would pass if no byte moved until then.
+/// The request is stopped if no byte has moved in either direction for too long. The time in which a slow reader holds the server back does
+/// not count. Bytes do not restart the timer. It fires at the earliest time at which the timeout can have passed, and starts again if bytes
+/// have moved since.
 final class Exchange: Sendable {
     let flight: Flight
     /// Takes the response's body as it arrives; `nil` to collect the body in memory.
     let sink: (any BodySink)?
-    /// The number of bytes in the bodies of the redirects that led to the request. They count for the limit.
+    /// The number of bytes in the bodies of the redirects that led to the request. They count toward the size limit.
     let bytesBefore: Int
     /// The exchange as a member of its group; `nil` for none.
     let group: GroupMembership?
@@ -34,7 +35,7 @@ final class Exchange: Sendable {
 
     // MARK: the start and the end
 
-    /// Occupies a slot of the host, until the exchange has ended and no connection uses it.
+    /// Occupies a slot of the host, until the exchange has ended and no connection uses the slot.
     func occupy(host lane: Limiter<ParsedURL.Origin>.Lane) { state.withLock { $0.slots.occupy(host: lane) } }
 
     /// Occupies a slot among all requests of the manager: see `occupy(host:)`.
@@ -47,7 +48,8 @@ final class Exchange: Sendable {
     func giveBackTotal() { if let total = state.withLock({ $0.slots.giveBackTotal() }) { limiters.total?.leave(total) } }
 
     /// Waits for a turn in a queue. A stop of the exchange ends the wait.
-    /// - Throws: `CancellationError`. Without an error the exchange has got its turn, even if it was stopped, and has to give it back.
+    /// - Throws: `CancellationError`. Without an error, the exchange has its turn and has to give it back, even if it was stopped
+    ///   meanwhile.
     func wait(for waiter: Waiter) async throws {
         if !state.withLock({ $0.wait(for: waiter) }) { waiter.cancel() }
         defer { state.withLock { $0.endWait() } }
@@ -66,7 +68,7 @@ final class Exchange: Sendable {
         try state.withLock { try $0.check() }
     }
 
-    /// Starts the limit for connecting, for a request that code of the application has passed on.
+    /// Starts the connect timeout of a request that application code has passed on.
     func beginConnecting(within limit: Duration?) {
         guard let limit else { return }
         let now = clock.elapsed()
@@ -74,7 +76,7 @@ final class Exchange: Sendable {
         checkIdleness(at: now)
     }
 
-    /// Ends the limit for connecting: no connection is being made any more.
+    /// Ends the connect timeout: no connection is being made any more.
     func endConnecting() { state.withLock { $0.idleness.endConnecting(isReady: false) } }
 
     /// Ends the exchange. The slots become free when no connection uses them.
@@ -94,12 +96,12 @@ final class Exchange: Sendable {
     /// Reports to the circuit breaker, if there is one.
     func reportToBreaker(_ outcome: CircuitBreaker.Outcome) { state.withLock { $0.permit }?.end(outcome) }
 
-    /// Reports an error to the circuit breaker. Errors that are not of the exchange, such as a cancellation, tell nothing of the server.
+    /// Reports an error to the circuit breaker. An error that says nothing about the server, such as a cancellation, counts as unknown.
     func reportToBreaker(_ error: any Error) { reportToBreaker((error as? NessError)?.isTransient == true ? .failed : .unknown) }
 
     // MARK: events
 
-    /// Notes the body that is about to be sent, and that its bytes may have to be waited for.
+    /// Notes a request body that may keep the connection waiting. An idle timeout then blames the body, not the server.
     func watch(_ body: HTTPBody) { state.withLock { $0.body = body } }
 
     /// Passes an event on to the flight.
@@ -107,7 +109,7 @@ final class Exchange: Sendable {
         switch event {
         // No byte moves yet. The timeout runs from `begin`, even if a test advances its clock before this event.
         case .began, .waitsForNetwork, .connection: break
-        // None, at the start of a request with a body.
+        // Reported before the first byte of a body is sent.
         case .sent(0, _): break
         // The bytes of an interim response count: a server sends a 102 to say that it is still working.
         case .sent, .interim, .received: touch()
@@ -116,7 +118,7 @@ final class Exchange: Sendable {
             jar?.store(from: head.headers, url: head.request.url)
             // From now on another timeout may apply.
             if flight.hasTimeoutToHead { checkIdleness() }
-            // For a download or a stream, the head decides. The end of the body may be hours away.
+            // For a download or a stream, the head decides about the server's health. The end of the body may be hours away.
             if sink != nil, head.statusCode < 500 { reportToBreaker(.worked) }
         }
         flight.report(event)
@@ -191,12 +193,12 @@ extension Exchange {
     }
 
     /// Notes that a loader has passed the request on.
-    /// - Returns: False if the loader waits for another response meanwhile.
+    /// - Returns: False if the loader is still waiting for another response.
     func beginSending() -> Bool { state.withLock { $0.beginSending() } }
 
     func endSending() { state.withLock { $0.endSending() } }
 
-    /// Notes that code of the application starts, which may ignore a cancellation: a stop then ends the flight without it.
+    /// Notes that application code starts. It may ignore cancellation, so from now on a stop ends the flight without waiting for it.
     /// - Throws: The error with which the request was stopped.
     func beginApplicationCode() throws { try state.withLock { try $0.beginApplicationCode() } }
 }

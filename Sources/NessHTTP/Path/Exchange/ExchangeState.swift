@@ -1,13 +1,13 @@
-/// The state of an exchange: its phase, and what each phase has.
+/// The state of an exchange.
 ///
-/// A value without a lock, a task or a call of a closure. Each event is a mutating function, and returns what has to be done outside the
-/// lock that `Exchange` holds.
+/// A plain value without tasks, which the lock of `Exchange` guards. Each event is a mutating function. It returns the effects, which
+/// `Exchange` carries out after it has released the lock.
 struct ExchangeState: Sendable {
-    /// Ends what runs, immediately and with an error.
+    /// Ends the running operation immediately, with an error.
     typealias End = @Sendable (any Error) -> Void
 
     enum Phase: Sendable {
-        /// In a queue, with the wait for its turn, or on the way to the next one.
+        /// In a queue, with the wait for its turn; `nil` between two queues.
         case queued(Waiter?)
         case running(Running)
         /// Stopped with an error. What ran may not have noticed yet.
@@ -17,9 +17,9 @@ struct ExchangeState: Sendable {
 
     /// The means to stop an exchange that runs.
     struct Running: Sendable {
-        /// `nil` while nothing runs that could be ended.
+        /// The closure that ends the running operation; `nil` while there is nothing to end.
         var end: End?
-        /// True while code of the application runs, which may ignore that it is ended.
+        /// True once application code has started, which may ignore the end.
         var abandonsFlight = false
     }
 
@@ -35,7 +35,7 @@ struct ExchangeState: Sendable {
     var slots = ExchangeSlots()
     /// The exchange as the circuit breaker counts it; `nil` without a breaker.
     private(set) var permit: CircuitPermit?
-    /// The body that is sent, if its bytes may have to be waited for.
+    /// The request's body, if the connection may have to wait for its bytes.
     var body: HTTPBody?
     /// The number of requests that loaders have passed on and wait for.
     private var sending = 0
@@ -77,7 +77,7 @@ struct ExchangeState: Sendable {
     }
 
     /// A loader passes the request on.
-    /// - Returns: False if it waits for another response meanwhile.
+    /// - Returns: False if the loader is still waiting for another response.
     mutating func beginSending() -> Bool {
         sending += 1
         return sending == 1
@@ -85,8 +85,8 @@ struct ExchangeState: Sendable {
 
     mutating func endSending() { sending -= 1 }
 
-    /// A closure can end what runs from now on. The first closure stays.
-    /// - Returns: The error to end it with immediately; `nil` if it may run.
+    /// Sets the closure that ends the running operation. The first closure stays.
+    /// - Returns: The error with which to end the operation immediately; `nil` if it may run.
     mutating func becomeStoppable(by end: @escaping End) -> (any Error)? {
         switch phase {
         case .running(let running):
@@ -121,7 +121,7 @@ struct ExchangeState: Sendable {
 
 /// The time since the last byte in either direction, and the check that is planned.
 struct IdleClock: Sendable {
-    /// The reason for a silence that is not the server's.
+    /// The reason for a silence that is not the server's fault.
     enum Hold: Sendable { case none, reader, network }
 
     /// The longest time until a connection is ready; `nil` for no limit.
@@ -147,7 +147,7 @@ struct IdleClock: Sendable {
     /// The time starts, with no head.
     mutating func begin(at now: Duration) { (lastActivity, hasHead) = (now, false) }
 
-    /// The limit for connecting starts, unless a connection is or was being made.
+    /// Starts the connect timeout, unless it runs already or a connection was ready before.
     mutating func beginConnecting(within limit: Duration?, at now: Duration) {
         guard let limit, connectEnd == nil, !hasConnected else { return }
         (connectTimeout, connectEnd) = (limit, now + limit.clampedForSleep)
@@ -179,8 +179,8 @@ struct IdleClock: Sendable {
         return (hold == .none ? lastActivity : now, checkCount)
     }
 
-    /// A check has started its timer. The timer of the latest check stays: it includes the callers who joined last.
-    /// - Returns: The timer that is superfluous.
+    /// Keeps the timer of the latest check, which has taken the callers who joined last into account.
+    /// - Returns: The timer that is not needed.
     mutating func plan(_ started: StartedTimer, ofCheck number: Int) -> StartedTimer? {
         if let planned, planned.number > number { return started }
         defer { planned = PlannedCheck(number: number, timer: started) }
@@ -193,36 +193,36 @@ struct IdleClock: Sendable {
     }
 }
 
-/// The places that an exchange occupies at its host, among all exchanges of the manager and in its group, and who uses them.
+/// The slots that an exchange occupies: of its host, of the manager and of its group. Counts who uses them.
 struct ExchangeSlots: Sendable {
     typealias Lanes = (host: Limiter<ParsedURL.Origin>.Lane?, total: Limiter<Int>.Lane?, group: GroupMembership?)
 
-    /// `nil` for an exchange that bypasses the limits, and once the places were given back.
+    /// `nil` for an exchange that bypasses the limits, and once the slots were given back.
     private var lanes: Lanes = (nil, nil, nil)
-    /// The exchange, and its connections, which may outlive it.
+    /// The number of users: the exchange, and its connections, which may outlive it.
     private var users = 1
 
     mutating func occupy(host lane: Limiter<ParsedURL.Origin>.Lane) { lanes.host = lane }
     mutating func occupy(total lane: Limiter<Int>.Lane) { lanes.total = lane }
     mutating func occupy(group: GroupMembership) { lanes.group = group }
 
-    /// Gives back the place among all exchanges. That of the host was given back before, and those of the group stay.
+    /// Gives back the manager's slot. The host's slot was given back before, and the group's slots stay.
     mutating func giveBackTotal() -> Limiter<Int>.Lane? {
         defer { (lanes.host, lanes.total) = (nil, nil) }
         return lanes.total
     }
 
-    /// A connection uses the places.
+    /// A connection uses the slots.
     mutating func use() { users += 1 }
 
     /// A user has ended.
-    /// - Returns: The places to give back, if it was the last user.
+    /// - Returns: The slots to give back, if it was the last user.
     mutating func endUse() -> Lanes {
         users -= 1
         return users == 0 ? giveBack() : (nil, nil, nil)
     }
 
-    /// Gives the places back, once.
+    /// Gives the slots back, once.
     mutating func giveBack() -> Lanes {
         defer { lanes = (nil, nil, nil) }
         return lanes

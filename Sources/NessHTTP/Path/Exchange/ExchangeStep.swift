@@ -1,9 +1,9 @@
 import Foundation
 
-/// One request and its response on the wire: the third of the three functions that a request goes through.
+/// Sends one request and receives its response on the wire.
 ///
-/// The order: the check of the request, the circuit breaker, the queues of the group and of the host, the throttle, the breaker again, the
-/// application's loaders, the wire. A step that a manager does not configure is `nil`.
+/// The order: the check of the request, the circuit breaker, the queues of the group, the host and the manager, the throttle, the breaker
+/// again, the application's loaders, the wire. A step that the manager does not configure is `nil`.
 final class ExchangeStep: Sendable {
     private let loaders: [any HTTPLoader]
     private let groups: LimitGroups?
@@ -49,7 +49,7 @@ final class ExchangeStep: Sendable {
         throttle?.reset()
     }
 
-    /// A slot of a host, and the wait for it; `nil` if it was free.
+    /// The lane of a host, and the wait for a slot in it; `nil` if a slot was free.
     private typealias HostPlace = (lane: Limiter<ParsedURL.Origin>.Lane, waiter: Waiter?)
 
     /// Checks a request, waits for its slots, and sends it.
@@ -80,7 +80,7 @@ final class ExchangeStep: Sendable {
                         exchange.occupy(total: lane)
                     }
                 }
-                // Last, so that requests whose tokens came while they waited for a slot do not start together.
+                // The throttle is last. Otherwise requests could collect tokens while they wait for a slot, and then start together.
                 let token = try throttle?.enter(request, exchange.group)
                 if let waiter = token?.waiter { try await wait(waiter, .throttle, exchange) }
                 do {
@@ -95,10 +95,11 @@ final class ExchangeStep: Sendable {
             }
             do {
                 let context = flight.context
-                // The application's code may ignore a cancellation. The callers then do not wait, but a reset does, and the host's slot
-                // stays occupied, until that code has ended.
+                // Application code may ignore cancellation. The callers do not wait for it then. A reset does, and the host's slot stays
+                // occupied, until that code has ended.
                 let isOurs = !runsApplicationCode(request, context)
-                // Without code of the application, none can await a reset below, which would have to know this work.
+                // Only application code could await a reset from inside this work, and the reset would have to recognize it: see
+                // `sendAsWork(_:_:)`.
                 let work = isOurs ? try running.beginWork(context.options.epoch) : nil
                 defer { if let work { running.endWork(work) } }
                 let response =
@@ -169,8 +170,8 @@ final class ExchangeStep: Sendable {
         try OutgoingCheck.checked((sink?.adapted(request) ?? request).withOneCookieField)
     }
 
-    /// Starts an exchange that has left all queues. If the host's limit was lowered meanwhile, as by a pause, the exchange gives back its
-    /// slots and its token instead.
+    /// Starts an exchange that has left all queues. If the host's limit was lowered meanwhile, for example by a pause, the exchange gives
+    /// back its slots and its token instead.
     /// - Parameters:
     ///   - exchange: The exchange.
     ///   - request: The request.
@@ -201,7 +202,7 @@ final class ExchangeStep: Sendable {
     private func sendThroughApplication(_ request: HTTPRequest, _ exchange: Exchange) async throws -> HTTPResponse {
         try exchange.beginApplicationCode()
         guard exchange.flight.context.job != nil else { return try await sendAsWork(request, exchange) }
-        // A download does not wait for that code. Its other exchanges continue in the flight.
+        // A download does not wait for application code: only this exchange leaves the flight, which may have others.
         return try await withTaskCancellationHandler {
             try await sendAsWork(request, exchange)
         } onCancel: {
@@ -216,7 +217,7 @@ final class ExchangeStep: Sendable {
             let loaders = loaders(of: context)
             if loaders.isEmpty { return try await wire.send(request, exchange, in: context, isLate: true) }
             return try await loaders.load(request, in: context) { [self] request, context in
-                // A loader sends the request again while it waits for the first response.
+                // An extra request: the loader sends the request again while it waits for the first response.
                 let isCounted = !context.isLoaderMade, isExtra = isCounted && !exchange.beginSending()
                 defer { if isCounted { exchange.endSending() } }
                 if isExtra, !ledger.takeRetry() { throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest) }

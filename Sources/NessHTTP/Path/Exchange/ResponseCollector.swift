@@ -3,17 +3,17 @@ import NessLock
 
 /// Collects a response and checks it: the body must be as long as the header announces.
 final class ResponseCollector: PartialResponse {
-    /// The limits of the body that is collected for the error after a rejected head. Such a body may be endless.
+    /// The limits on the body that is collected for the error when a validator rejects the head. Such a body may be endless.
     private static let refusedLimit = (bytes: 64 << 10, time: Duration.seconds(1))
 
-    /// The longest body that is collected of a response that a stream or a download does not take, such as an error. That body may be
-    /// endless.
+    /// The longest body that is collected in memory if a stream or a download does not take the response, such as an error. Such a body may
+    /// be endless.
     private static let untakenLimit = 16 << 20
 
     /// The longest time that the body of a followed redirect may take after its head.
     private static let redirectTime = Duration.seconds(1)
 
-    /// Ends the exchange of a redirect whose body is longer.
+    /// The error that ends the exchange of a redirect whose body is longer.
     private struct LongRedirect: Error {}
 
     private let request: HTTPRequest
@@ -36,7 +36,7 @@ final class ResponseCollector: PartialResponse {
         self.transport = transport
         self.exchange = exchange
         self.context = context
-        // What a loader sends itself is kept in memory.
+        // The response to a request that a loader made is kept in memory.
         let isMade = context.request.id != exchange.flight.context.request.id
         sink = isMade ? nil : exchange.sink
         if case .follow = request.redirects { followsRedirects = !isMade } else { followsRedirects = false }
@@ -57,8 +57,8 @@ final class ResponseCollector: PartialResponse {
         return response
     }
 
-    // Synchronous work is in functions that are not inlined. Otherwise the frame of this one would have room for all of it, and allocating
-    // the frame would take longer than the work.
+    // Synchronous work is in functions that are not inlined. Otherwise the frame of `receiveForSink` would have room for all of it, and
+    // allocating the frame would take longer than the work.
 
     /// Receives an event of a response whose body a sink may take.
     @inline(never)
@@ -70,7 +70,7 @@ final class ResponseCollector: PartialResponse {
             keep(statusCode, headers, expected: expected, isTaken: isTaken, refusal)
         case .body(let data):
             let progress = try collect(data)
-            // A reader may end the call as soon as it has the bytes.
+            // For a stream, bytes are reported before the sink takes them: the reader may end the call as soon as it has them.
             let reportsFirst = progress.isTaken && sink?.progress == nil
             if reportsFirst { report(progress) }
             if progress.isTaken { try await passOn(data, progress) }
@@ -114,12 +114,13 @@ final class ResponseCollector: PartialResponse {
     /// Checks a head, and notifies the listeners. Returns the length that the body must have; `nil` if the head does not determine it.
     @inline(never)
     private func receiveHead(_ statusCode: Int, _ headers: HTTPHeaders) throws -> Int64? {
-        // Code that parses header fields needs no further limit.
+        // This limit also bounds the work of all code that parses header fields.
         guard headers.byteCount <= HTTPHeaders.maximumByteCount else { throw HTTPHeaders.tooLong("header") }
         let expected = try contentLength(statusCode, headers)
         // Before the sink publishes the head: a caller who then asks the circuit breaker must find it closed.
         exchange.report(.head(ReceivedHead(statusCode: statusCode, headers: headers, request: request)))
-        // Before a sink publishes the head or writes it to a file. Of a redirect's body no more than a start is received.
+        // Checked before a sink publishes the head or writes to a file. A followed redirect is exempt, because only the start of its body
+        // is received.
         if !isFollowed(statusCode, headers) { try check(expected, makeResponse(statusCode, headers)) }
         return expected
     }
@@ -132,7 +133,7 @@ final class ResponseCollector: PartialResponse {
     /// Asks the sink whether it takes the body. A validator may reject the head; the error then has to contain the start of the body.
     private func begin(_ statusCode: Int, _ headers: HTTPHeaders) async throws -> (isTaken: Bool, refusal: NessError?) {
         guard let sink else { return (false, nil) }
-        // The sink may wait for a disk: that time is not the server's.
+        // The sink may wait for a disk. That time must not count as the server's silence.
         exchange.holdBack(true)
         defer { exchange.holdBack(false) }
         do {
@@ -146,6 +147,7 @@ final class ResponseCollector: PartialResponse {
         }
     }
 
+    /// Keeps a head. If a validator rejected it, limits the time for the body.
     @inline(never)
     private func keep(_ statusCode: Int, _ headers: HTTPHeaders, expected: Int64?, isTaken: Bool, _ refusal: NessError?) {
         let isFollowed = isFollowed(statusCode, headers), now = context.call.clock.elapsed()
@@ -203,12 +205,13 @@ final class ResponseCollector: PartialResponse {
     private func passOn(_ data: Data, _ progress: Progress) async throws {
         guard let sink else { return }
         if maximumBytes != nil { try check(sink.progress.map { $0.completed + Int64(data.count) } ?? progress.count, response) }
-        // The server is silent because the sink is slow: that time is not the server's.
+        // The server is silent because the sink is slow. That time must not count as the server's silence.
         exchange.holdBack(true)
         defer { exchange.holdBack(false) }
         try await sink.write(data)
     }
 
+    /// Reports received bytes. A download reports the size of its file instead.
     @inline(never)
     private func report(_ progress: Progress) {
         guard let sink = exchange.sink, sink.progress != nil else {

@@ -4,12 +4,12 @@ import Foundation
 final class Wire: Sendable {
     let transport: any Transport
     private let serverTrust: ServerTrust
-    /// The identities by host, or the mistake in them.
+    /// The client identities by host, or the error in their configuration.
     private let identities: Result<HostRules<TLSDemands>, any Error>
     /// The most bytes of a body, counted after any content coding is removed. `nil` for no limit.
     private let maximumBytes: Int?
     private let connectTimeout: Duration?
-    /// The transport in a form that the pipeline can pause. Found once, because the lookup takes longer than a request's other steps.
+    /// The transport in the form that the pipeline controls. Found once, because the cast takes longer than the other steps of a request.
     private let controlled: any ControlledTransport
 
     init(
@@ -24,8 +24,8 @@ final class Wire: Sendable {
         controlled = transport.controlled
     }
 
-    /// Returns the way on which requests reach a server: the client certificate, and what the transport's `route` names. A server may tell
-    /// users apart by it, so the cache does. Empty for most managers.
+    /// Identifies the route to a server: the client certificate, and the transport's own `route`. A server may tell users apart by the
+    /// route, so the cache does as well. Empty for most managers.
     func route(of request: HTTPRequest) -> String {
         var route = ""
         // With its length, so that no value can look like two.
@@ -45,8 +45,8 @@ final class Wire: Sendable {
         controlled.isStoppable && context.transport == nil && request.body.map { $0.isResolved && !$0.isStreamed } ?? true
     }
 
-    /// Returns the longest time until a connection is ready. `nil` for no limit, for one that is not valid, and for a transport that does
-    /// not tell.
+    /// Returns the longest time until a connection is ready. `nil` for no limit, for an invalid limit, and for a transport that does not
+    /// report when a connection is ready.
     func connectTimeout(of request: HTTPRequest, in context: CallContext) -> Duration? {
         guard controlled(in: context).limitsConnecting else { return nil }
         return connectTimeout(of: request).flatMap { $0 > .zero ? $0 : nil }
@@ -54,15 +54,15 @@ final class Wire: Sendable {
 
     private func connectTimeout(of request: HTTPRequest) -> Duration? { request.settings.connectTimeout ?? connectTimeout }
 
-    /// Checks what no other step does, and returns the request with what it demands of the transport. The response names the request
-    /// without the demands: a redirect to another host would inherit them.
+    /// Checks the limits and the TLS settings, and returns the request with its TLS demands on the transport. The response names the
+    /// request without the demands, because a redirect to another host would inherit them.
     @inline(never)
     private func demanding(_ request: HTTPRequest, _ context: CallContext) throws -> HTTPRequest {
         do {
             if let limit = maximumBytes(of: request), limit < 0 { throw InvalidRequest("maximumResponseBytes is negative") }
             if let limit = connectTimeout(of: request), limit <= .zero { throw InvalidRequest("the connectTimeout is not positive") }
             let transport = context.transport ?? transport
-            // Otherwise the fields would describe an encoded body, and the body would be decoded.
+            // Otherwise the header fields would describe an encoded body, but the transport would decode it.
             if request[KeepsContentCoding.self], !transport.keepsContentCoding {
                 throw InvalidRequest("the transport cannot keep a content coding (`keepsContentCoding`)")
             }
@@ -97,7 +97,7 @@ final class Wire: Sendable {
     ///   - request: The request, which has been checked.
     ///   - exchange: The place on the wire.
     ///   - context: The context of the request: that of the flight, or of a request that a loader made itself.
-    ///   - isLate: True if code of the application runs after the start of the exchange. The limit for connecting counts only here.
+    ///   - isLate: True if application code has run since the start of the exchange. The connect timeout then starts here.
     func send(
         _ request: HTTPRequest, _ exchange: Exchange, in context: CallContext, isLate: Bool = false
     ) async throws -> HTTPResponse {
@@ -142,7 +142,7 @@ final class Wire: Sendable {
         return request
     }
 
-    /// Returns the request without the demands of another manager, whose transport has passed it on.
+    /// Removes the TLS demands of another manager, whose transport has passed the request on.
     @inline(never)
     private static func withoutDemands(_ request: HTTPRequest) -> HTTPRequest {
         if request.tlsDemands == nil { return request }
@@ -158,7 +158,7 @@ final class Wire: Sendable {
             request, of: exchange, in: context, over: controlled(in: context), maximumBytes: maximumBytes(of: request))
         exchange.flight.setPartialResponse(collector)
         exchange.report(.began)
-        // Bytes that an earlier exchange or another run has saved.
+        // Reports the bytes that an earlier exchange or run has saved.
         if let sink = exchange.sink, let saved = sink.progress?.completed, saved > 0 {
             sink.reportProgress { [flight = exchange.flight] in flight.report(.received($0, of: $1)) }
         }
@@ -176,7 +176,7 @@ final class Wire: Sendable {
                 error.reason.hasPrefix(subject)
                 ? "\(subject)\(proxy) \(error.reason.dropFirst(subject.count))" : "\(error.reason), through the proxy \(proxy)"
             return error
-        // The limit for connecting has passed.
+        // The connect timeout has passed.
         case var error as NessError where error.kind == .cannotConnect:
             error.context.reason += ", through the proxy \(proxy)"
             return error

@@ -2,11 +2,11 @@ import Foundation
 import NessLock
 import NessPromise
 
-/// A request with its redirects, which equal calls share as its members.
+/// A request on the wire, with its redirects. Calls with equal requests share a flight: each call is a member.
 ///
-/// The task of the first caller runs it, or a separate task if the first caller may have to continue without it. Later callers wait in it.
-/// A caller who leaves ends its own wait only; the last one to leave stops the flight. A flight that nobody else may join, such as
-/// that of a POST, has one member.
+/// The first caller's task runs the flight, or a separate task if the flight may have to continue without that caller (see `Execution`).
+/// Later callers wait for the outcome. A caller who leaves ends only its own wait. The last one to leave stops the flight. A flight that no
+/// other caller may join, such as that of a POST, has one member.
 ///
 /// With redirects, or as a download in segments, a flight has several exchanges.
 final class Flight: Sendable {
@@ -43,16 +43,17 @@ final class Flight: Sendable {
         /// True if the task of the call runs the flight.
         var isRunner: Bool { waiter == nil }
 
-        /// Leaves the flight, which ends with its last member.
-        /// - Parameter error: The error that the member's wait ends with; `nil` if it has ended.
+        /// Leaves the flight. The last member to leave stops it.
+        /// - Parameter error: The error that the member receives; `nil` if its call has one already.
         func leave(becauseOf error: (any Error)? = nil) { flight.leave(id, becauseOf: error) }
 
-        /// Ends the member's part in a flight that may continue.
+        /// Fails this member. The flight may continue for the others.
         fileprivate func fail(_ error: any Error) {
             if let waiter {
                 waiter.resume(.failure(error))
             } else {
-                // The task of this caller runs the flight. Nothing above it wants the error: see `Execution`.
+                // This caller's task runs the flight, so there is no wait to end. The call ends here instead, because no step above the
+                // flight needs the error: see `Execution`.
                 context.call.end(with: .failure(error))
             }
         }
@@ -67,7 +68,8 @@ final class Flight: Sendable {
 
     /// The request of the first caller.
     let request: HTTPRequest
-    /// The context of the first caller. Errors of the flight name its request, and each member's error is renamed.
+    /// The context of the first caller. Errors of the flight name its request. `CallContext.explain(_:of:)` renames them for each other
+    /// member.
     let context: CallContext
     /// The parts that equal requests have in common; `nil` for a flight that no other request may join.
     let identity: RequestIdentity?
@@ -91,7 +93,8 @@ final class Flight: Sendable {
     /// Runs the flight in a separate task, with the task-local values of the first caller.
     /// - Returns: False if all callers have left it already. Nothing runs then.
     func start(_ operation: @escaping @Sendable () async -> Void) -> Bool {
-        // Under the lock, which the task takes first: a caller who leaves meanwhile finds the task, and nothing is sent after that.
+        // The task is made under the lock, and takes the same lock as its first step. A caller who leaves at this moment therefore finds
+        // the task to cancel, and nothing is sent.
         state.withLock { state in
             state.start {
                 Task { [self] in
@@ -135,14 +138,14 @@ final class Flight: Sendable {
     ///   - request: The caller's request.
     ///   - context: The caller's context.
     ///   - isRunner: True if the caller's task runs the flight, and so does not wait in it.
-    ///   - exclusion: The reason for which the other members are excluded; `nil` to exclude none. Joining and excluding are one step: of
-    ///     several callers who each exclude the others, the last to join stays.
-    /// - Returns: The caller as a member; `nil` if the flight was left by all, or is about to time out for all.
+    ///   - exclusion: The reason for which the other members are excluded; `nil` to exclude none. Joining and excluding are one step, so
+    ///     that of several callers who exclude each other the last one stays.
+    /// - Returns: The caller as a member; `nil` if the flight no longer accepts callers: see `FlightState.Join.tooLate`.
     func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false, excludingOthers exclusion: String? = nil) -> Member?
     {
         let now = clock.elapsed()
         let timeouts = Member.Timeouts(toHead: request[FirstByteTimeout.self] ?? request.timeout, toEnd: request.timeout)
-        // Outside the lock of the flight, because it takes that of the call.
+        // Read before the flight's lock is taken, because it takes the call's lock.
         let driver = isRunner ? context.call.task : nil
         let joined = state.withLock { state in
             state.join(drivenBy: driver, timeouts: timeouts, at: now, excludingOthers: exclusion != nil) {
@@ -158,7 +161,7 @@ final class Flight: Sendable {
             for exchange in checked { exchange.checkIdleness() }
             return member
         case .late(let member, let outcome):
-            // After the events, which tell how many attempts there were.
+            // The outcome follows the events, because the caller's error contains the number of attempts, which the events count.
             bringUpToDate(member)
             member.waiter?.resume(outcome)
             return member
@@ -168,8 +171,8 @@ final class Flight: Sendable {
     /// Removes a member: see `Member.leave(becauseOf:)`.
     private func leave(_ id: WaiterQueue<Member>.ID, becauseOf error: (any Error)? = nil) {
         guard let left = state.withLock({ $0.leave(id, becauseOf: error ?? CancellationError()) }) else { return }
-        // Before the cancellation, which would otherwise end the runner's call as dropped. A waiter ends in any case: behind a loader that
-        // ignores cancellation nothing else would end it.
+        // The error is delivered before the cancellation below, which would end the runner's call as dropped. A waiter must end here in any
+        // case: if a loader ignores cancellation, nothing else ends it.
         if let error { left.member.fail(error) } else { left.member.waiter?.resume(.failure(CancellationError())) }
         guard let stop = left.stop else { return }
         stop.driver?.cancel()
@@ -186,7 +189,7 @@ final class Flight: Sendable {
 
     // MARK: idleness
 
-    /// True if a caller has another idle timeout once the head has arrived.
+    /// True if some caller's idle timeout changes when the head arrives.
     var hasTimeoutToHead: Bool { state.withLock { $0.hasTimeoutToHead } }
 
     /// Fails the members whose idle timeout has passed. If it has passed for all of them, fails none: the flight itself has timed out.

@@ -1,6 +1,7 @@
-/// The state of a flight: its phase, and what each phase has.
+/// The state of a flight.
 ///
-/// A value without a lock. Each event is a mutating function, and returns what has to be done outside the lock that `Flight` holds.
+/// A plain value that the lock of `Flight` guards. Each event is a mutating function. It returns the effects, which `Flight` carries out
+/// after it has released the lock.
 struct FlightState: Sendable {
     typealias Member = Flight.Member
     typealias Outcome = Result<HTTPResponse, any Error>
@@ -10,26 +11,26 @@ struct FlightState: Sendable {
         case open
         /// About to time out for all members. A caller who joined now would share the failure.
         case timingOut
-        /// Left by the last member, or abandoned. From now on the error is the only outcome: several steps may notice the stop, in any order.
+        /// Left by the last member, or abandoned. The outcome is now this error, regardless of the step that notices the stop first.
         case stopped(any Error)
-        /// Finished, with the outcome for a caller who decided to join just before; `nil` if it must not be shared.
+        /// Finished. The outcome is for a caller who decided to join just before; `nil` if it must not be shared.
         case finished(Outcome?)
     }
 
     private(set) var phase = Phase.open
-    /// The task that runs the flight: its own, or that of a call; `nil` before the start, and for a call that is awaited.
+    /// The task that runs the flight: a separate task, or that of a call. `nil` before the start, and for a call that is awaited.
     private var driver: Task<Void, Never>?
     /// In the order in which they joined. A queue, because any of many callers may leave.
     private(set) var members = WaiterQueue<Member>()
-    /// The members that are told what happened before they joined. Nothing else tells them of events meanwhile: a newer event would
-    /// overtake the older ones.
+    /// The members that are still receiving the events from before they joined. `report(_:)` leaves them out, so that no newer event
+    /// overtakes the older ones.
     private var behind: [Member] = []
     private var events = LatestEvents()
     /// The number of events so far.
     private(set) var eventCount = 0
     /// The time of the idle check that was planned last; `nil` if none was.
     private var nextCheck: Duration?
-    /// True if a caller, who may have left, has another idle timeout once the head has arrived.
+    /// True if the idle timeout of any caller so far changes when the head arrives.
     private(set) var hasTimeoutToHead = false
     /// The exchanges: several for a download in segments.
     private var exchanges: [Exchange] = []
@@ -102,7 +103,8 @@ struct FlightState: Sendable {
 
     /// The fate of a caller who wants to join.
     enum Join: Sendable {
-        /// A member. Those that it excludes have left. The exchanges are checked for idleness, because its timeout may be earlier.
+        /// The caller is a member now, and `excluded` have left. The idleness of `checked` has to be checked, because the new member's
+        /// timeout may be earlier.
         case joined(Member, isLate: Bool, excluded: [Member], checked: [Exchange])
         /// The flight has just finished: the caller gets the outcome.
         case late(Member, Outcome)
@@ -112,8 +114,8 @@ struct FlightState: Sendable {
 
     /// A caller wants to join.
     /// - Parameters:
-    ///   - driver: The task of a call that runs the flight; `nil` for a caller who waits in it or is awaited.
-    ///   - timeouts: Its idle timeouts.
+    ///   - driver: The caller's task, if it runs the flight; `nil` if the caller waits for the flight, or awaits the call.
+    ///   - timeouts: The caller's idle timeouts.
     ///   - now: The current time, on the manager's clock.
     ///   - excludesOthers: True if the other members are excluded.
     ///   - make: Makes the member.
@@ -124,7 +126,7 @@ struct FlightState: Sendable {
         switch phase {
         case .timingOut, .stopped, .finished(nil): return .tooLate
         case .finished(let outcome?):
-            // The queue of the members stays empty, so the identifier of another one finds nothing in it.
+            // The identifier is from a temporary queue, so it finds nothing in `members`, which stays empty.
             var late = WaiterQueue<Member>()
             return .late(late.join(make), outcome)
         case .open: break
@@ -134,7 +136,7 @@ struct FlightState: Sendable {
         let excluded = excludesOthers ? members.takeAll() : []
         let member = members.join(make), isLate = eventCount > 0
         if isLate { behind.append(member) }
-        // Of several checks, `nextCheck` is only the one that was planned last.
+        // With several exchanges, each has planned a check, and `nextCheck` is only the last of these. All are checked then.
         let isEarlier = exchanges.count > 1 || nextCheck.map { now + timeouts.earlier < $0 } ?? false
         return .joined(member, isLate: isLate, excluded: excluded, checked: isEarlier ? exchanges : [])
     }
@@ -145,7 +147,7 @@ struct FlightState: Sendable {
         guard let member = members.leave(id) else { return nil }
         if !behind.isEmpty { behind.removeAll { $0 === member } }
         guard members.isEmpty else { return (member, nil) }
-        // Open, or timing out: a stop and an end take all members.
+        // The phase was `open` or `timingOut`: in any other, there are no members.
         phase = .stopped(error)
         return (member, Stop(members: [], driver: driver, exchanges: exchanges))
     }
@@ -170,8 +172,8 @@ struct FlightState: Sendable {
     }
 
     /// No byte has moved for a while.
-    /// - Returns: The members whose timeout has passed, each with its timeout, and the time of the next check; `nil` for that if it has
-    ///   passed for all of them. They then stay: the flight itself times out.
+    /// - Returns: The members whose timeout has passed, each with its timeout; and the time of the next check. The time is `nil` if the
+    ///   timeout has passed for every member. The members then stay, because the flight itself times out.
     mutating func checkIdleness(
         since lastActivity: Duration, at now: Duration, hasHead: Bool
     ) -> (idle: [(member: Member, timeout: Duration)], next: Duration?) {
@@ -201,9 +203,9 @@ struct FlightState: Sendable {
         return (nil, members.elements.filter { member in !behind.contains { $0 === member } })
     }
 
-    /// A late member is told what happened.
-    /// - Parameter count: The number of events that it knows.
-    /// - Returns: The latest events; `nil` if it knows them all, so that it is told of the next one.
+    /// Continues to bring a late member up to date.
+    /// - Parameter count: The number of events when the member was last notified.
+    /// - Returns: The latest events; `nil` if the member has received them all. From now on `report(_:)` includes it.
     mutating func news(after count: Int, for member: Member) -> LatestEvents? {
         if eventCount > count { return events }
         behind.removeAll { $0 === member }

@@ -1,7 +1,7 @@
 import Foundation
 import NessPromise
 
-/// The run of a flight: a download with its ranges, each request with its redirects, and behind a redirect cookies and cache again.
+/// Runs a flight: the ranges of a download, the redirects of each request, and the cookies and the cache again for a redirect's target.
 extension FlightStep {
     /// Runs a flight, and gives its members the outcome.
     @inline(never)
@@ -22,7 +22,7 @@ extension FlightStep {
         return flight.finish(outcome)
     }
 
-    /// A write has ended: what was read before is outdated. This holds even after a failure, because the server may have acted.
+    /// A write has ended, which may have outdated earlier reads. A failed write counts as well, because the server may have acted on it.
     @inline(never)
     private func didWrite(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>) async {
         sharing.closeReads(after: request)
@@ -34,7 +34,7 @@ extension FlightStep {
     @inline(never)
     func download(by job: DownloadJob, to target: DownloadTarget, _ flight: Flight) async throws -> HTTPResponse {
         let (request, context) = (flight.request, flight.context)
-        // Code of the application may ignore a cancellation, and the job has to leave its file to the next run.
+        // Application code may ignore cancellation. The job must not wait for it, because the next run needs the file.
         let isAbandonable = exchanges.runsApplicationCode(request, context) || request.redirects.asksApplication
         let download = DownloadRequest(
             request: request, target: target, source: PartialRecord.source(of: request, identifiedBy: target.identifier),
@@ -65,7 +65,7 @@ extension FlightStep {
             sink?.willTakeBody(after: redirects.history)
             let response: HTTPResponse
             do {
-                // Not behind a write, which outdates what is stored.
+                // A redirected write bypasses the cache: it may have outdated what is stored.
                 if let cache, sink == nil, !redirects.history.isEmpty, flight.request.method.isSafe {
                     response = try await load(request, RedirectedFlight(flight, byteCount: redirects.byteCount), from: cache)
                 } else {
@@ -83,7 +83,7 @@ extension FlightStep {
         }
     }
 
-    /// Completes the request that a redirect asks for with a stored response, or sends it.
+    /// Loads the target of a redirect from the cache, or from the server.
     @inline(never)
     private func load(_ request: HTTPRequest, _ redirected: RedirectedFlight, from cache: CacheStep) async throws -> HTTPResponse {
         let flight = redirected.flight
@@ -95,7 +95,7 @@ extension FlightStep {
     @inline(__always)
     func send(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int) async throws -> HTTPResponse {
         let response = try await exchanges.send(request, flight, sink, bytesBefore: bytesBefore)
-        // An exchange with a sink stores them at the head: the end of the body may be hours away, or never come.
+        // With a sink, the exchange stores them when the head arrives: the end of the body may be hours away, or never arrive.
         if let jar, sink == nil, !request.settings.bypassesCookies { jar.store(from: response.headers, url: response.url) }
         return response
     }

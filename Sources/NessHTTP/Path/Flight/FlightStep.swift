@@ -1,12 +1,12 @@
 import Foundation
 import NessPromise
 
-/// The flight of a request: one that it joins, or one that it starts. What a flight does is in `FlightStep+Run.swift`.
+/// Joins a request to a flight, or starts one for it. The run of a flight is in `FlightStep+Run.swift`.
 final class FlightStep: Sendable {
     typealias Sharing = SharingStep<Flight>
 
     let sharing: Sharing
-    /// Counts the requests that a loader sends again before it has a response.
+    /// The retry budget. A request that a loader sends again before it has a response uses it up as well.
     private let ledger: RetryLedger
     let jar: CookieJar?
     let cache: CacheStep?
@@ -54,8 +54,9 @@ final class FlightStep: Sendable {
         }
     }
 
-    // A second download to the same file joins the first; otherwise each would wait for the other. Not inlined: the frame of `share` would
-    // have room for the options.
+    // Not inlined: the frame of `share` would have room for the options.
+    /// Returns true for an extra request: a loader sends the caller's request while it still waits for the same one. Always false for a
+    /// download: the second one to the same file joins the first, because otherwise each would wait for the other.
     @inline(never)
     private static func beginShare(_ context: CallContext) -> Bool {
         !context.isLoaderMade && !context.call.isContinuable && context.call.beginShare(inAttempt: context.attempt)
@@ -67,23 +68,24 @@ final class FlightStep: Sendable {
     }
 
     /// Joins a flight, or starts one.
-    /// - Returns: The caller as a member. Without a waiter, the caller has to run the flight.
+    /// - Parameter isExtra: True for an extra request: see `beginShare(_:)`.
+    /// - Returns: The caller as a member. If the member has no waiter, the caller has to run the flight.
     @inline(never)
     private func enter(_ request: HTTPRequest, _ context: CallContext, isExtra: Bool) throws -> Flight.Member {
         var own: Flight?
         if isExtra, !ledger.takeRetry() {
-            // The loader gets the response to an equal request.
+            // Without budget, the loader gets the response to its first request, if the requests are equal.
             guard let first = context.call.flight, let identity = context.identity(of: request, ignoring: []),
                 first.context.identity(of: first.request, ignoring: []) == identity
             else { throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest) }
             own = first
         }
         while true {
-            // Again after a flight that a caller decided to join, and that has ended: a drop may have ended both.
+            // Checked in each round: a drop may have ended this call together with the flight that it decided to join.
             try Task.checkCancellation()
             let decision = own.take().map { Sharing.Decision(joined: $0) } ?? decide(request, context)
             if let refusal = decision.refusal { throw context.error(.duplicate, refusal) }
-            // A closure that the handler gave replaces the caller, and gets a separate call.
+            // The handler's closure takes the caller's place, with a separate call.
             var joining = context
             if decision.completion != nil { joining = context.inSeparateCall(context.request, clock: clock) }
             guard let member = try joinOrBegin(request, joining, decision, isExtra: isExtra) else { continue }
@@ -106,7 +108,8 @@ final class FlightStep: Sendable {
         }
     }
 
-    /// Returns a caller as a member of a flight; `nil` if another caller was faster.
+    /// Carries out a decision: joins its flight, or starts one. Returns `nil` if the decision is outdated, because another caller was
+    /// faster.
     private func joinOrBegin(
         _ request: HTTPRequest, _ context: CallContext, _ decision: Sharing.Decision, isExtra: Bool
     ) throws -> Flight.Member? {
@@ -119,9 +122,9 @@ final class FlightStep: Sendable {
             return member
         }
         let flight = Flight(request, decision.identity, in: context.options.isContinuable ? context.startingDownload() : context)
-        // An extra request ends without its caller, whose other request continues.
+        // An extra request has a separate task, because it may have to end while the caller's first request continues.
         let isRunner = decision.completion == nil && !isExtra && !needsTask(request, context, isShared: decision.identity != nil)
-        // The caller joins before others can see the flight. A flight without members would be closed.
+        // The caller joins before others can see the flight. Otherwise another caller could join first, and stop the flight by leaving it.
         guard let member = flight.join(request, in: context, isRunner: isRunner) else { return nil }
         do { try context.call.enter(member) } catch {
             flight.discard()
@@ -136,6 +139,7 @@ final class FlightStep: Sendable {
         return member
     }
 
+    /// Returns true if a flight needs a separate task: see `Execution.needsTask(mayOutlastCaller:asksApplication:)`.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
         let mayOutlastCaller = isShared || context.options.isContinuable || exchanges.runsApplicationCode(request, context)
         return context.call.options.execution.needsTask(
@@ -144,8 +148,8 @@ final class FlightStep: Sendable {
 
     // MARK: the outcome
 
-    /// Returns the response of a flight as a caller sees it, or throws the caller's error. Returns `nil` if the outcome does not concern
-    /// this caller, who then starts again.
+    /// Returns the response of a flight as a caller sees it, or throws the caller's error. Returns `nil` if only the validators of another
+    /// caller rejected the response. This caller then starts again.
     @inline(never)
     private static func judge(
         _ outcome: Result<HTTPResponse, any Error>, of flight: Flight, for request: HTTPRequest, in context: CallContext
@@ -161,8 +165,8 @@ final class FlightStep: Sendable {
 
     // MARK: the closure of a decision
 
-    /// Has a completion get the outcome of a flight. Like a caller's promise, its call is dropped by `dropAllRequests()`, a reset and a
-    /// shutdown: nothing else would end a flight without other callers.
+    /// Passes the outcome of a flight to a closure, through a separate call. Like any call, it can be dropped by `dropAllRequests()`, a
+    /// reset and a shutdown. Otherwise nothing could end a flight that only the closure waits for.
     private func deliver(
         _ member: Flight.Member, of call: Call, to completion: @escaping @Sendable (Result<HTTPResponse, any Error>) -> Void
     ) {

@@ -37,10 +37,10 @@ struct AddressCheck {
         return isAllowed
     }
 
-    /// Forgets the addresses, before another connection is opened.
+    /// Forgets the earlier decisions, before another connection is opened.
     mutating func begin() { (rejected, hasAllowed) = (nil, false) }
 
-    /// The error of a transfer of which all addresses were rejected. `nil` if none was, or if one was allowed.
+    /// The error if every address was rejected. `nil` if no address was checked, or if one was allowed.
     var rejection: TransportError? { rejected.map { Self.rejection($0, of: shownHost) } }
 
     private static func rejection(_ address: String, of host: String) -> TransportError {

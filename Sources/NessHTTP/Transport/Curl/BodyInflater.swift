@@ -23,7 +23,7 @@ final class BodyInflater {
     /// The input that the library has not consumed, from `offset` on.
     private var input: [UInt8] = []
     private var offset = 0
-    /// True between the members of a gzip file, or the frames of Zstandard.
+    /// True at the end of a gzip member or a Zstandard frame. Another one may follow.
     private var isAtEnd = false
     /// True until the library has consumed input.
     private var isFresh = true
@@ -32,7 +32,7 @@ final class BodyInflater {
     /// True if the library filled the output, so that it may hold more.
     private var isPending = false
 
-    /// The most consumed bytes that decode to nothing. A limit of decoded bytes does not end a body of such bytes.
+    /// The most consecutive bytes that may decode to nothing. A limit on decoded bytes would never end a body of such bytes.
     static let idleLimit = 1 << 20
 
     /// The content codings whose libraries the process has.
@@ -68,7 +68,7 @@ final class BodyInflater {
                 throw TransportError(.malformedResponse, "\(Self.idleLimit) bytes of the compressed body decode to nothing")
             }
             if isAtEnd, format == .gzip, input[offset] == 0 {
-                // Files are padded with zero bytes to the size of a block.
+                // Some tools pad a gzip file with zero bytes to the size of a block.
                 let padding = input[offset...].prefix { $0 == 0 }.count
                 offset += padding
                 idleCount += padding
@@ -110,6 +110,7 @@ final class BodyInflater {
         offset = 0
     }
 
+    /// Runs the library once on the remaining input.
     private func step(_ output: UnsafeMutableBufferPointer<UInt8>) -> (produced: Int, code: Int32) {
         var consumed = 0, produced = 0
         let code = input.withUnsafeBufferPointer { input in
@@ -122,7 +123,7 @@ final class BodyInflater {
         return (produced, code)
     }
 
-    /// Checks that the body is complete. An empty body is.
+    /// Checks that the body is complete. An empty body counts as complete.
     /// - Throws: `TransportError` of the kind `truncated`.
     func finish() throws {
         guard isAtEnd || (isFresh && input.isEmpty) else { throw TransportError(.truncated, "the compressed body ends early") }

@@ -2,10 +2,10 @@
 import CNessCurl
 import Foundation
 
-/// The certificates of the authorities that a handle trusts, in the form that this libcurl takes. It has to outlive the handle.
+/// The CA certificates that a handle trusts, in the form that this version of libcurl accepts. This object has to outlive the handle.
 final class CurlAuthorities: Sendable {
     private let pem: Data
-    /// The file in memory that holds them, for a libcurl that takes no bytes. `nil` for another one.
+    /// The in-memory file with the certificates, for a libcurl that does not accept them as bytes. `nil` for a newer libcurl.
     private let descriptor: Int32?
 
     /// Keeps certificates.
@@ -22,10 +22,11 @@ final class CurlAuthorities: Sendable {
     /// - Parameter ofProxy: True for the handshake with a proxy.
     /// - Throws: `TransportError` of the kind `invalidRequest`.
     func apply(to handle: CurlHandle, ofProxy: Bool = false) throws {
-        // Otherwise the system's folder of certificates would count as well. libcurl 8.21 and 8.22 take nil for the folder of their build.
+        // Otherwise libcurl would also trust the system's certificate folder. The path is not nil, because libcurl 8.21 and 8.22 replace
+        // nil by the folder of their build.
         try handle.setOnce(ofProxy ? .proxyAuthorityFolder : .authorityFolder, "/dev/null")
         guard let descriptor else { return try handle.setOnce(ofProxy ? .proxyAuthorities : .authorities, pem) }
-        // Without a file, libcurl finds no certificate, and fails.
+        // If the in-memory file could not be made, libcurl finds no certificate, and the request fails.
         try handle.setOnce(ofProxy ? .proxyAuthorityFile : .authorityFile, "/proc/self/fd/\(descriptor)")
     }
 }

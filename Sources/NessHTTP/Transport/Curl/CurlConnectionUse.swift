@@ -1,14 +1,14 @@
 #if os(Linux)
 /// Records which transfers each connection carries, and decides whether a connection takes another one.
 ///
-/// A connection of HTTP/1.1 carries one transfer. libcurl has put a second one on it (before 8.5), which then received the response to the
+/// A connection of HTTP/1.1 carries one transfer. Before 8.5, libcurl could put a second one on it, which then received the response to the
 /// first. So only a connection that has shown HTTP/2 takes another transfer. Only the engine's thread uses this type.
 struct CurlConnectionUse<Transfer: Equatable> {
-    /// The number of a connection, which libcurl does not use again.
+    /// libcurl's number of a connection, which is never reused. Before libcurl 8.2, the socket's descriptor.
     typealias Connection = Int64
 
     private struct Use {
-        /// More than one only on HTTP/2. An array: a set would hash even a single transfer.
+        /// The transfers that the connection carries, more than one only over HTTP/2. Not a set, which would hash even a single transfer.
         var transfers: [Transfer] = []
         var isMultiplexed = false
         /// True if the connection takes no further transfer.
@@ -18,7 +18,8 @@ struct CurlConnectionUse<Transfer: Equatable> {
     }
 
     private var uses: [Connection: Use] = [:]
-    /// The number of connections beyond which idle ones are forgotten. One that is still open shows HTTP/2 with its next response.
+    /// The number of recorded connections beyond which idle ones are forgotten. A forgotten HTTP/2 connection is recognized again at its
+    /// next response.
     private var limit = 4_096
 
     /// Puts a transfer on a connection, unless the connection is retired or carries another transfer without having shown HTTP/2.
@@ -28,7 +29,7 @@ struct CurlConnectionUse<Transfer: Equatable> {
     ///   - isActive: Returns false for a transfer that has left its connection, although `leave` has not been called yet.
     /// - Returns: False if the transfer must not be sent on this connection.
     mutating func join(_ transfer: Transfer, on connection: Connection, isActive: (Transfer) -> Bool) -> Bool {
-        // By index: changes the value in place.
+        // Access by index changes the value in place.
         guard let index = uses.index(forKey: connection) else {
             uses[connection] = Use(transfers: [transfer])
             return true

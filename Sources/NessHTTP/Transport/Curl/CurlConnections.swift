@@ -25,14 +25,15 @@ final class CurlConnections {
         secured.remove(descriptor)
     }
 
-    /// Registers the end of an exchange of HTTP/1 over TLS. Its connection is silent until the next request.
+    /// Registers that an exchange of HTTP/1 over TLS has ended. Bytes that arrive before the next request now mean that the connection is
+    /// stale.
     ///
-    /// A new connection over TLS is not: session tickets arrive. Neither is one of HTTP/2, which carries other exchanges.
+    /// This is not true of a new connection over TLS, on which session tickets arrive, or of HTTP/2, which carries other exchanges.
     func secure(_ descriptor: Int32) { secured.insert(descriptor) }
 
-    /// Returns true like `isStale(_:)`, for a connection over TLS.
+    /// Returns true if a connection over TLS must not carry another request. The counterpart of `isStale(_:)`.
     ///
-    /// A server that has closed its end responds to nothing more, even if bytes such as a GOAWAY are still unread.
+    /// A server that has closed its end sends no more responses, even if bytes such as a GOAWAY are still unread.
     func isSecureStale(_ descriptor: Int32) -> Bool {
         // POLLRDHUP, which the headers hide from Swift.
         let remoteEnd: Int32 = 0x2000, ended = Int16(remoteEnd | POLLHUP | POLLERR)
@@ -43,7 +44,7 @@ final class CurlConnections {
 
     /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
     ///
-    /// A record of TLS does not count: it comes from a proxy that speaks TLS, which sends session tickets unrequested.
+    /// The start of a TLS record does not count: a proxy that speaks TLS sends session tickets unrequested.
     func isStale(_ descriptor: Int32) -> Bool {
         let (count, byte) = Self.peek(descriptor)
         return count == 0 || (count > 0 && !(0x14...0x17).contains(byte))
@@ -70,17 +71,17 @@ final class CurlConnections {
         return (isReset ? 0 : count, byte)
     }
 
-    /// Finds the socket of a connection. `nil` for one that is not of TCP.
+    /// Finds the socket of a connection. `nil` if the connection does not use TCP.
     func descriptor(of connection: Ends) -> Int32? {
         opened.removeAll { descriptor in
             guard let port = Self.localPort(of: descriptor) else { return false }
-            // Sockets that were closed since then are forgotten when their port is used again.
+            // A closed socket is forgotten when another one uses its port.
             let others = descriptors[port]?.filter { $0 != descriptor && Self.localPort(of: $0) == port } ?? []
             descriptors[port] = others + [descriptor]
             return true
         }
         guard let known = descriptors[connection.localPort] else { return nil }
-        // Nearly always it is the only one. Then libcurl's text of the address need not be that of the system.
+        // Nearly always there is only one socket. Its address is not compared, because libcurl may write it differently from the system.
         if known.count == 1 { return known.first }
         return known.first { Self.isConnected($0, to: connection) }
     }
@@ -94,7 +95,7 @@ final class CurlConnections {
             guard port == connection.remotePort else { return false }
             var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
             let family = address.load(as: sa_family_t.self)
-            // The addresses of IPv4 and IPv6 lie behind the port, and behind the port and the flow.
+            // An IPv4 address follows the port. An IPv6 address follows the port and the flow label.
             guard let bytes = address.baseAddress?.advanced(by: family == sa_family_t(AF_INET) ? 4 : 8),
                 inet_ntop(Int32(family), bytes, &text, socklen_t(text.count)) != nil
             else { return false }
@@ -102,7 +103,7 @@ final class CurlConnections {
         } ?? false
     }
 
-    /// Calls a closure with an address of IPv4 or IPv6, and its port. Returns `nil` for any other.
+    /// Reads a socket's address and passes it to a closure, with its port. Returns `nil` if it is neither IPv4 nor IPv6.
     private static func withAddress<Value>(
         _ read: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Int32, _ body: (UnsafeRawBufferPointer, UInt16) -> Value?
     ) -> Value? {

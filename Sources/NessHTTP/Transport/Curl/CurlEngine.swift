@@ -19,7 +19,7 @@ final class CurlEngine: Sendable {
     private struct State: Sendable {
         var commands: [Command] = []
         var hasThread = false
-        /// True while the thread sleeps, or is about to. Any other time it finds new commands by itself.
+        /// True while the thread sleeps, or is about to. Otherwise the thread finds new commands without being woken.
         var isSleeping = false
         var isStopping = false
         /// True once the engine has been stopped and has closed every connection.
@@ -31,13 +31,13 @@ final class CurlEngine: Sendable {
     }
 
     private let state: Lock<State>
-    /// The descriptor that wakes the thread, with any handle.
+    /// The descriptor that wakes the thread. It stays the same when the handle is replaced.
     private let waker: Int32
     /// The transport's options.
     let settings: CurlSettings
     /// The time without exchanges after which the engine closes its connections.
     let idleLimit: Duration
-    /// Called once for each exchange that `start` was called with, when the exchange uses no connection any more.
+    /// Called once for each exchange that `start` was called with, when the exchange no longer uses a connection.
     let didRelease: @Sendable (CurlExchange) -> Void
 
     /// Makes an engine. Fails if the system has no memory or no descriptors for one.
@@ -58,10 +58,10 @@ final class CurlEngine: Sendable {
 
     deinit { ness_curl_waker_close(waker) }
 
-    /// libcurl uses no connection again that was idle for 118 seconds.
+    /// Two minutes: libcurl does not reuse a connection that was idle for longer than 118 seconds.
     static let defaultIdleLimit = Duration.seconds(120)
 
-    /// Has the thread start an exchange, and starts the thread before the first. Safe from any thread.
+    /// Passes an exchange to the thread, which is started for the first exchange. Safe from any thread.
     /// - Throws: `TransportError` if the engine has been stopped, or if the system has no thread left.
     func start(_ exchange: CurlExchange) throws {
         do {
@@ -94,7 +94,7 @@ final class CurlEngine: Sendable {
         if isAsleep { ness_curl_wake(waker) }
     }
 
-    /// Adds a command. Returns true if the thread has to be woken, which is done without the lock.
+    /// Adds a command. Returns true if the caller has to wake the thread, after it has released the lock.
     private func add(_ command: Command, to state: inout State) -> Bool {
         state.commands.append(command)
         defer { state.isSleeping = false }
@@ -124,7 +124,7 @@ final class CurlEngine: Sendable {
         }
     }
 
-    /// Announces that the thread is about to sleep. Returns false if there is a command to perform.
+    /// Announces that the thread is about to sleep. Returns false if there is a command to perform, or if the engine has been stopped.
     func mayBeginSleep() -> Bool {
         state.withLock { state in
             state.isSleeping = state.commands.isEmpty && !state.isStopping

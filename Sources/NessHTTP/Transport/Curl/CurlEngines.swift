@@ -13,11 +13,12 @@ final class CurlEngines: Sendable {
         var isStopping = false
     }
 
-    /// The number of engines: that of the cores, but at most eight. More than two cores have not been measured.
+    /// The number of engines: one for each core, but at most eight. More than two cores have not been measured.
     static let defaultCount = max(1, min(ProcessInfo.processInfo.activeProcessorCount, 8))
-    /// The share of an engine. On two cores a second thread gains a tenth with 16 exchanges in flight, and nothing with eight.
+    /// The number of exchanges with an origin that an engine takes before the next engine is used: see `CurlShares`. On two cores a second
+    /// thread gains a tenth with 16 exchanges in flight, and nothing with eight.
     private static let share = 8
-    /// The share of an engine where HTTP/2 may be used. libcurl sends at most this many concurrent requests on one connection.
+    /// The same number where HTTP/2 may be used. libcurl sends at most this many concurrent requests on one connection.
     private static let multiplexedShare = 100
 
     let settings: CurlSettings
@@ -25,11 +26,11 @@ final class CurlEngines: Sendable {
     let shares: CurlShares
     private let state: Lock<State>
 
-    /// Makes at most a number of engines, each when it is needed.
+    /// Makes a set of at most `count` engines. Each engine is made when it is first needed.
     init(_ settings: CurlSettings, count: Int = defaultCount, idleLimit: Duration = CurlEngine.defaultIdleLimit) {
         self.settings = settings
         self.idleLimit = idleLimit
-        // Only a single engine can keep to a number of idle connections.
+        // Only a single engine can limit the number of idle connections.
         let count = settings.maximumIdleConnections == nil ? count : 1
         shares = CurlShares(engineCount: count)
         state = Lock(State(engines: Array(repeating: nil, count: count)))

@@ -10,19 +10,19 @@ enum CurlError {
     ///   - isSent: True if the request was sent on the connection that failed.
     ///   - wasSentBefore: True if the request was sent on an earlier connection.
     static func map(_ code: Int32, _ text: String, isSent: Bool, wasSentBefore: Bool) -> TransportError {
-        // Later versions have a separate code for a line beyond the limit.
+        // Later versions report a line beyond the limit as CURLE_TOO_LARGE (100).
         if isSent, let failure = code == 100 ? HTTPHeaders.tooLong("header") : LibcurlText.tooLong(text.isEmpty ? self.text(code) : text) {
             return failure
         }
         // An address of a proxy may contain credentials, and libcurl quotes one that it cannot read.
         let quotesProxy = text.asciiLowercased.utf8.contains("proxy".utf8) && text.utf8.contains(UInt8(ascii: "@"))
         let reason = text.isEmpty || quotesProxy ? self.text(code) : text
-        // OpenSSL's words for a fault of TLS may be any, except where the connection ended below TLS.
+        // For these codes, any message of OpenSSL means a TLS failure, unless it says that the connection below TLS was lost.
         let kind = code == 28 && !isSent ? .cannotConnect : kind(code) ?? (isTLS(code) && !LibcurlText.isLoss(reason) ? .tls : nil)
         var failure = LibcurlText.error(reason, kind, tlsFailure: tlsFailure(code))
         if failure.repetition?.isRuledOut != true { failure.repetition = isSent || wasSentBefore ? nil : .always }
-        // These kinds promise that the server has not acted. A server that rejects a client's certificate says so when the request is
-        // already on its way (RFC 8446, 4.4.2.4), but does not read it.
+        // These kinds promise that the server has not acted. A rejected client certificate keeps its kind: the server reports it when the
+        // request is already on its way (RFC 8446, 4.4.2.4), but does not read the request.
         let isPromise = [.offline, .cannotConnect, .tls].contains(failure.kind)
         if isPromise, wasSentBefore || (isSent && failure.tlsFailure != .clientCertificate) {
             failure.kind = .connectionLost
@@ -43,12 +43,12 @@ enum CurlError {
 
     static func text(_ code: Int32) -> String { ness_curl_error_text(code).map { String(cString: $0) } ?? "error \(code)" }
 
-    /// The kind where the number alone tells it.
+    /// The kind, if the number alone determines it.
     private static func kind(_ code: Int32) -> TransportError.Kind? {
         switch code {
         // A URL that libcurl cannot read.
         case 3: .invalidRequest
-        // Neither the proxy's name nor the host's is known.
+        // The proxy's name, or the host's name, could not be resolved.
         case 5, 6: .cannotConnect
         case 18: .truncated
         case 28: .timedOut
@@ -56,15 +56,15 @@ enum CurlError {
         case 45, 97: .cannotConnect
         // An option that this libcurl lacks.
         case 4, 48: .invalidRequest
-        // Nothing came; nothing could be sent.
+        // The server sent nothing; the request could not be sent.
         case 52, 55: .connectionLost
-        // No HTTP, no sense in the header, a coding that cannot be read, a line that is too long.
+        // The response is not HTTP, its header is invalid, its coding cannot be read, or a line is too long.
         case 1, 8, 23, 27, 61, 63, 88, 100: .malformedResponse
         default: nil
         }
     }
 
-    /// The reason where the number alone tells it.
+    /// The reason of a TLS failure, if the number alone determines it.
     private static func tlsFailure(_ code: Int32) -> TLSFailure? {
         switch code {
         case 58, 98: .clientCertificate

@@ -1,11 +1,11 @@
 #if os(Linux)
-/// One exchange, as the caller's task and libcurl's thread share it.
+/// An exchange, which the caller's task and libcurl's thread share.
 ///
-/// Made by the caller's task, with all that can be prepared there: a thread drives the exchanges of many callers.
+/// The caller's task makes it and prepares as much as possible, because the thread drives the exchanges of many callers.
 final class CurlExchange: Sendable {
     /// The request; its body has been resolved.
     let request: HTTPRequest
-    /// The pipeline's hold on the exchange; `nil` outside of a pipeline.
+    /// The connection to the pipeline. `nil` outside of a pipeline.
     let control: (any ExchangeControl)?
     /// The URL as libcurl takes it.
     let url: String
@@ -16,7 +16,8 @@ final class CurlExchange: Sendable {
     let origin: ParsedURL.Origin
     /// True for https.
     let isSecure: Bool
-    /// The options that libcurl's handle gets. `nil` if another transfer does not set the same ones.
+    /// Identifies the options that the transfer sets, so that its handle can be reused. `nil` if it sets options that other transfers do
+    /// not.
     let shape: CurlTemplate.Shape?
     /// The header fields as libcurl takes them.
     let headerLines: String
@@ -47,13 +48,13 @@ final class CurlExchange: Sendable {
 
     /// Returns the kind of handle that the exchange needs.
     func kind(_ settings: CurlSettings) -> CurlTemplate.Kind {
-        // HTTP/2 over TLS is not for streams, which may pause: libcurl buffers a paused stream and delays the other streams of its
-        // connection.
+        // A stream may pause, so it does not use HTTP/2: libcurl buffers a paused stream and delays the other streams of its connection.
         if control?.streamsResponse == true { return .streamed(capacity: mailbox.capacity) }
         // Over HTTP/2 libcurl does not wait for a 100.
         return isSecure && settings.allowsHTTP2 && !SendHistory.expectsContinue(request) ? .multiplexed : .collected
     }
 
+    /// Returns the shape of a request with a small body in memory, or of an idempotent GET without a body. `nil` for any other request.
     private static func shape(of request: HTTPRequest, isSecure: Bool, _ isPlain: Bool) -> CurlTemplate.Shape? {
         guard isPlain, request[ExpectsContinue.self] == nil, request.method != .head else { return nil }
         if let body = request.body {
@@ -63,6 +64,7 @@ final class CurlExchange: Sendable {
         return request.method == .get && request.isIdempotent ? CurlTemplate.Shape(isSecure: isSecure, hasBody: false) : nil
     }
 
+    /// Returns true if an escape contains a lowercase letter, such as `%2f`.
     private static func hasSmallEscape(_ url: String) -> Bool {
         // The generic search of a string takes eight times as long.
         guard url.utf8.withContiguousStorageIfAvailable({ $0.contains(UInt8(ascii: "%")) }) != false else { return false }

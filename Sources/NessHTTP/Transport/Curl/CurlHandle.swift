@@ -4,14 +4,14 @@ import Foundation
 
 /// An easy handle of libcurl, with the memory that it points to. Only the engine's thread uses it.
 ///
-/// A handle serves one transfer after another, if this libcurl permits it. Between two transfers it gets a `CurlOption` only; a
-/// `CurlLastingOption` it gets before the first.
+/// A handle serves one transfer after another, if this libcurl permits it. A `CurlLastingOption` is set once, before the first transfer.
+/// Only a `CurlOption` may be set between transfers.
 final class CurlHandle {
     /// libcurl's pointer.
     let pointer: UnsafeMutableRawPointer
-    /// True if the handle has an option that other transfers of its shape do not set.
+    /// True if the handle has an option that other transfers of its shape do not set. It is then not reused.
     var isAltered = false
-    /// libcurl's words for the latest error. libcurl keeps the address until the handle is released.
+    /// libcurl's message for the latest error. libcurl keeps the address until the handle is released.
     private let errorBuffer: UnsafeMutablePointer<CChar>
     /// The lists that libcurl reads during the transfer.
     private var headerList: UnsafeMutableRawPointer?
@@ -43,7 +43,7 @@ final class CurlHandle {
     /// Makes a handle with the same options. Call this before the first transfer.
     func copy() -> CurlHandle? { CurlHandle(ness_curl_easy_copy(pointer)) }
 
-    /// Prepares a transfer, whose callbacks get the pointer.
+    /// Prepares a transfer, whose callbacks receive the pointer.
     func begin(_ user: UnsafeMutableRawPointer) throws {
         errorBuffer.pointee = 0
         try CurlError.check(ness_curl_set_user(pointer, user))

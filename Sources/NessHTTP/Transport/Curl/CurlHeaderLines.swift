@@ -3,14 +3,14 @@ import CNessCurl
 
 /// Formats the header fields of a request for libcurl.
 enum CurlHeaderLines {
-    /// Makes the lines, each with a zero byte at its end: the fields of the request and of its body, and those that libcurl would otherwise
-    /// add in its own words. Each line costs libcurl two dozen comparisons of names.
+    /// Makes the lines, each with a zero byte at its end: the fields of the request and of its body, and the fields that libcurl would
+    /// otherwise set itself. A line is added only if it is needed, because each costs libcurl two dozen comparisons of names.
     /// - Parameters:
     ///   - request: The request.
     ///   - expectsContinue: True if the body waits for a 100 (Continue).
     /// - Throws: `InvalidRequest` for a field that would start another line.
     static func make(_ request: HTTPRequest, expectsContinue: Bool) throws -> String {
-        // libcurl adds fields about a body only to these.
+        // libcurl adds fields about a body to these requests only.
         let sendsBody = request.body != nil || [.post, .put, .patch].contains(request.method)
         if request.method == .get, request.headers.isEmpty, !sendsBody, !request[KeepsContentCoding.self] { return plain }
         var text = ""
@@ -23,7 +23,7 @@ enum CurlHeaderLines {
             try field.checkSyntax()
             let value = HeaderFieldValue.trimmed(field.value)
             text += field.name
-            // libcurl would omit a field that is only a name with a colon.
+            // libcurl sends `Name;` as an empty field. It would omit `Name:`.
             text += value.isEmpty ? ";" : ": "
             add(value)
         }
@@ -46,8 +46,7 @@ enum CurlHeaderLines {
         return text
     }
 
-    /// Makes a list of libcurl, which the caller releases, from lines that each end with a zero byte. `nil` if there are none, or no
-    /// memory.
+    /// Makes a list for libcurl from lines that each end with a zero byte. The caller releases it. `nil` without lines or without memory.
     static func list(_ lines: String) -> UnsafeMutableRawPointer? {
         var lines = lines
         return lines.withUTF8 { bytes in
@@ -55,7 +54,7 @@ enum CurlHeaderLines {
         }
     }
 
-    /// Servers use `deflate` in two ways, and gzip is as good.
+    /// The codings that a response may have. `deflate` is left out: servers use it for two formats, and gzip is as good.
     private static let acceptEncoding: String = {
         let codings = BodyInflater.codings.filter { $0 != "deflate" }
         return "Accept-Encoding: \(codings.isEmpty ? "identity" : codings.joined(separator: ", "))"

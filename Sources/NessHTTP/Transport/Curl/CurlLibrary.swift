@@ -9,26 +9,26 @@ import CNessCurl
 /// | --- | --- | --- |
 /// | 7.76 | not tried | is not used: every request fails with the version found (`MissingLibcurl`) |
 /// | 7.77 | takes no authorities as bytes | passes a file in memory (7.76) |
-/// | 7.80 | does not ask before it sends on a connection that it keeps | opens a connection for each request, and no second one (7.76) |
+/// | 7.80 | does not call back before it sends on a reused connection | opens a new connection for each request, and never a second one for the same request (7.76) |
 /// | 7.87 | OpenSSL's writes end the process with SIGPIPE | blocks the signal in its threads (not tried) |
 /// | 7.87 | a dropped look-up of a name blocks all transfers | looks names up itself, with every version (7.88, 8.23) |
 /// | 8.1 | a handle keeps a pointer to the last header line of the transfer before: a header that begins with a folded line ends the process | uses no handle twice (7.76, 7.88) |
 /// | 8.5 | a request over HTTP/2 or HTTP/1.1 receives the response to another one | never uses HTTP/2 (7.88) |
 /// | 8.7 | rejects the size of the receive buffer for a handle that has waited for a connection | sets it before the handle's first transfer (8.5, 8.6) |
-/// | 8.12 | each handle has TLS sessions of its own | shares them, with every version (7.88, 8.23) |
+/// | 8.12 | each handle caches TLS sessions separately | shares one cache, with every version (7.88, 8.23) |
 /// | – | looks for dead connections once a second only (from 8.13 on) | checks the socket before each send, with every version (8.14, 8.23) |
-/// | 8.17 | if it is paused again while it hands on what it held back, it loses the rest (from 8.13 on) | takes all of it (8.16) |
-/// | 8.19 | nothing tells that a look-up is for a proxy (from 8.7 on) | looks the proxy's name up first, then the host's (8.12, 8.16) |
-/// | 8.19 | on a reused connection, nothing tells that the server refused a stream | says that the server may have acted (not tried) |
+/// | 8.17 | loses buffered bytes if the transfer is paused again while libcurl delivers them (from 8.13 on) | does not pause meanwhile (8.16) |
+/// | 8.19 | does not report whether a look-up is for a proxy (from 8.7 on) | looks the proxy's name up first, then the host's (8.12, 8.16) |
+/// | 8.19 | does not report that the server refused a stream of a reused connection | reports that the server may have acted (not tried) |
 struct CurlLibrary: Sendable {
     /// The version as 0xMMmmpp.
     let version: UInt32
     /// The version of libcurl and of its TLS library, as libcurl's text.
     let description: String
-    /// True if libcurl was built with HTTP/2, and keeps responses and requests together.
+    /// True if libcurl was built with HTTP/2, and never confuses the responses of two requests.
     let speaksHTTP2: Bool
 
-    /// True for a libcurl that asks before it sends a request on a connection. Otherwise no connection is used twice.
+    /// True for a libcurl that calls back before it sends a request. Without this callback, no connection is used twice.
     var keepsConnections: Bool { version >= 0x07_50_00 }
 
     /// True for a libcurl whose handles may serve one transfer after another.
@@ -37,7 +37,7 @@ struct CurlLibrary: Sendable {
     /// True for a libcurl that takes the certificates of authorities as bytes.
     var takesAuthorities: Bool { version >= 0x07_4D_00 }
 
-    /// True for a libcurl that tells only after a look-up whether the request uses a proxy.
+    /// True for a libcurl that does not report whether a look-up is for a proxy.
     var tellsProxyLate: Bool { (0x08_07_00..<0x08_13_00).contains(version) }
 
     /// The version of the libcurl in this process as 0xMMmmpp; 0 if there is no libcurl, or if it lacks a function.

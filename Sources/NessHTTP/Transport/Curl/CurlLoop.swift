@@ -1,25 +1,25 @@
 #if os(Linux)
 import CNessCurl
 
-/// The work of the engine's thread: starts transfers, lets libcurl move bytes, hands events on. Used by that thread alone.
+/// The work of the engine's thread: it starts transfers, lets libcurl move bytes, and hands events on. Only that thread uses it.
 final class CurlLoop {
     private let engine: CurlEngine
     private var handle: CurlMultiHandle
     private var multi: UnsafeMutableRawPointer { handle.pointer }
-    /// The end of the last transfer. `nil` while there are transfers, and while there is no connection.
+    /// The time at which the last transfer ended. `nil` while there are transfers, and while there is no connection.
     private var idleSince: ContinuousClock.Instant?
-    /// Each transfer knows its place.
+    /// The transfers that have not ended, in no order. Each stores its index as `place`.
     @exclusivity(unchecked) private var transfers: [CurlTransfer] = []
-    /// The templates by the demands of their transfers.
+    /// The templates, one for each set of TLS demands. The most recently used one is last.
     @exclusivity(unchecked) private var templates: [CurlTemplate] = []
     /// The most templates.
     private static let templateLimit = 64
     /// The transfers that have events to hand on in this turn.
     @exclusivity(unchecked) private var notified: [CurlTransfer] = []
-    /// The origins over TLS that did not choose HTTP/2 for the latest connection. libcurl would have all requests to them wait for the
-    /// first response of a server that names no version.
+    /// The https origins that did not choose HTTP/2 for their latest connection. Requests to them do not wait for a connection to share: if
+    /// a server names no version, libcurl would hold them all until its first response.
     private(set) var http1Origins: Set<ParsedURL.Origin> = []
-    /// The latest of these, in this turn.
+    /// The origins that were added to `http1Origins` in this turn.
     private var newHTTP1Origins: Set<ParsedURL.Origin> = []
     private var connectionLimit = 0
     @exclusivity(unchecked) private(set) var connections = CurlConnections()
@@ -34,6 +34,7 @@ final class CurlLoop {
         if let limit = settings.maximumIdleConnections, limit > 0 { setConnectionLimit(limit) }
     }
 
+    /// Runs until the engine is stopped.
     func run() {
         var commands: [CurlEngine.Command] = []
         while true {
@@ -92,14 +93,14 @@ final class CurlLoop {
         ness_curl_multi_wait(multi, Int32(min(rest ?? .seconds(60), .seconds(60)) / .milliseconds(1)) + 1)
     }
 
-    /// Closes the connections, all of which are idle. Otherwise those that servers have closed would remain until the next exchange.
+    /// Closes the connections, all of which are idle. Otherwise connections that servers have closed would remain until the next exchange.
     private func closeConnections() {
-        // Without descriptors for another handle it tries again after as long a time.
+        // If no other handle can be made, the next try is after another idle time.
         guard let new = engine.renewHandle() else { return idleSince = .now }
         handle = new
         connections = CurlConnections()
         (use, http1Origins) = (CurlConnectionUse(), [])
-        // A used handle does not know the host entries: libcurl has moved them into the old handle's cache of names.
+        // A used easy handle has lost its host entries: libcurl has moved them into the name cache of the old multi handle.
         templates = []
         idleSince = nil
         if connectionLimit > 0 { setConnectionLimit(connectionLimit) }
@@ -135,7 +136,8 @@ final class CurlLoop {
         }
     }
 
-    /// Retires the connection of a transfer that was given up, and on which no byte arrived. It is closed when its other transfers have ended.
+    /// Retires the connection of a canceled transfer if no byte has arrived on it. The connection is closed when its other transfers have
+    /// ended.
     private func retireIfSilent(_ transfer: CurlTransfer) {
         let hasTimedOut = (transfer.exchange.mailbox.failure as? NessError)?.kind == .timedOut
         guard let connection = transfer.connection, transfer.isConnectionSilent(hasTimedOut: hasTimedOut) else { return }
@@ -165,7 +167,7 @@ final class CurlLoop {
 
     private func start(_ exchange: CurlExchange) {
         guard !exchange.mailbox.hasEnded else { return engine.didRelease(exchange) }
-        // The host's place is taken until libcurl has let go of the connection.
+        // The exchange occupies the host's slot until libcurl no longer uses the connection for it.
         guard exchange.control?.occupySlot() ?? true else {
             engine.didRelease(exchange)
             return exchange.mailbox.cancel(CancellationError())
@@ -189,7 +191,7 @@ final class CurlLoop {
         let template = try template(for: exchange.request.tlsDemands)
         if let used = template.takeSpare(for: exchange.shape) {
             let transfer = CurlTransfer(exchange, used, of: template, in: self)
-            // No request fails because its handle was used before.
+            // If a used handle rejects an option, a new handle is made. No request fails because its handle was used before.
             if (try? transfer.configure()) != nil { return transfer }
         }
         let transfer = CurlTransfer(exchange, try template.make(exchange.kind(settings)), of: template, in: self)
@@ -198,7 +200,6 @@ final class CurlLoop {
     }
 
     private func template(for demands: TLSDemands?) throws -> CurlTemplate {
-        // The last one was used last.
         if let last = templates.last, last.demands == demands { return last }
         let known = templates.firstIndex { $0.demands == demands }
         let template = try known.map { templates.remove(at: $0) } ?? CurlTemplate(settings, demands)
@@ -208,7 +209,7 @@ final class CurlLoop {
     }
 
     /// Has libcurl start a transfer. If libcurl rejects it, ends the exchange, because nothing else would.
-    /// - Parameter change: Sets further options of the handle before.
+    /// - Parameter change: Sets further options of the handle first.
     private func add(_ transfer: CurlTransfer, after change: () throws -> Void = {}) {
         do {
             try change()
@@ -221,14 +222,16 @@ final class CurlLoop {
         if !transfer.isAttached { finishIfDelivered(transfer) }
     }
 
-    /// Takes a handle from libcurl. Options may be set only then: to change them during a transfer has no defined effect (curl_easy_setopt).
+    /// Takes a handle from libcurl. Options may be set only then: to change them during a transfer has no defined effect
+    /// (curl_easy_setopt).
     private func take(_ transfer: CurlTransfer) {
         guard transfer.isAttached else { return }
         transfer.isAttached = false
         ness_curl_multi_remove(multi, transfer.easy)
     }
 
-    /// With fewer connections kept than there are transfers, libcurl closes connections that the next transfer could use.
+    /// Raises the number of idle connections that libcurl keeps. With fewer than there are transfers, it would close connections that the
+    /// next transfer could use.
     private func keepConnections(for count: Int) {
         guard settings.maximumIdleConnections == nil, count > connectionLimit else { return }
         setConnectionLimit(max(128, 2 * count))
@@ -240,6 +243,7 @@ final class CurlLoop {
         ness_curl_multi_set_long(multi, 6, limit)
     }
 
+    /// Handles the transfers that libcurl has ended: some need a look-up or another start, the others are finished.
     private func finishEnded() {
         var code: Int32 = 0
         while let easy = ness_curl_multi_next_ended(multi, &code) {
@@ -292,9 +296,9 @@ final class CurlLoop {
         transfer.giveBackHandle()
     }
 
-    /// Gives back the places of an exchange that uses no connection any more.
+    /// Frees the places of an exchange that no longer uses a connection.
     private func leave(_ exchange: CurlExchange) {
-        // First the engine's: the host's place admits the next exchange.
+        // The engine's place comes first: freeing the host's slot admits the next exchange.
         engine.didRelease(exchange)
         exchange.control?.releaseSlot()
     }
@@ -306,12 +310,13 @@ final class CurlLoop {
         for transfer in transfers { transfer.handOn() }
     }
 
+    /// Cancels all exchanges and closes the engine.
     private func close() {
         for transfer in transfers {
             transfer.exchange.mailbox.cancel(CancellationError())
             remove(transfer)
         }
-        // Their ends use OpenSSL, which the end of the process may clean up as soon as the engine is closed.
+        // Their release uses OpenSSL, which the end of the process may clean up as soon as the engine is closed.
         (notified, templates) = ([], [])
         engine.close()
     }

@@ -1,10 +1,10 @@
 #if os(Linux)
 import Foundation
 
-/// The names of one transfer that libcurl needs addresses of, one after another: that of a proxy, and that of the URL's host.
+/// The host names whose addresses libcurl needs for a transfer, one after another: the proxy's, and the URL's.
 ///
-/// libcurl announces each look-up that it would make, but not the name. The announcement is rejected, which ends the transfer. The transfer
-/// is then started again with the addresses that `NameResolver` has found.
+/// libcurl announces a look-up, but not the name. Ness rejects the look-up, which ends the transfer. The transfer is then started again
+/// with the addresses that `NameResolver` has found.
 struct CurlNames {
     /// A name with the port for which libcurl remembers its addresses.
     struct Name: Hashable, Sendable, CustomStringConvertible {
@@ -21,10 +21,10 @@ struct CurlNames {
         init(ofProxy proxy: String) {
             let parts = proxy.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
             var rest = parts[parts.count - 1]
-            // First, because a name must not contain a part of a password.
+            // Credentials are removed first, because the name must not contain a part of a password.
             if let at = rest.lastIndex(of: "@") { rest = rest[rest.index(after: at)...] }
             rest = rest.prefix { $0 != "/" }
-            // The colon before the port lies behind an address in brackets.
+            // An address in brackets contains colons. The one before the port follows the brackets.
             let end = rest.hasPrefix("[") ? rest.firstIndex(of: "]") : nil
             let colon = rest[(end ?? rest.startIndex)...].firstIndex(of: ":")
             // libcurl's default ports.
@@ -51,8 +51,9 @@ struct CurlNames {
     var lookUp: (ticket: NameResolver.Ticket, start: ContinuousClock.Instant)? {
         didSet { if lookUp == nil, let oldValue { duration += .now - oldValue.start } }
     }
+    /// The names that have been looked up.
     private var taken: [Name] = []
-    /// True if all names have been looked up, and libcurl still needs one.
+    /// True if libcurl may look names up itself, because all candidates have been tried, or because it cannot take the addresses.
     private var isPermitted = false
 
     /// Returns true if libcurl may look a name up.
@@ -62,7 +63,7 @@ struct CurlNames {
         return !isNeeded
     }
 
-    /// Returns the name to look up now. `nil` if none of the candidates remains: then libcurl does it.
+    /// Returns the name to look up now. `nil` if no candidate remains: libcurl then looks the name up itself.
     mutating func take(_ candidates: [Name?]) -> Name? {
         isNeeded = false
         let name = candidates.lazy.compactMap { $0 }.first { !taken.contains($0) }
@@ -76,7 +77,7 @@ struct CurlNames {
         let addresses = IPAddress.list(addresses.filter { !$0.contains("%") })
         isPermitted = addresses.isEmpty || name.host.contains(":")
         if isPermitted { return nil }
-        // Some versions remove a dot at the end before they look into their memory.
+        // Some versions of libcurl remove a trailing dot before they look into their cache.
         let hosts = Set([name.host, name.host.hasSuffix(".") ? String(name.host.dropLast()) : name.host])
         return hosts.map { "+\($0):\(name.port):\(addresses)\0" }.joined()
     }

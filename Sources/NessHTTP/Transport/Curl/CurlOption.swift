@@ -1,8 +1,8 @@
 #if os(Linux)
-/// An option of libcurl (curl.h) that a handle gets for each transfer. A used handle takes it as well.
+/// An option of libcurl (curl.h) that is set for each transfer, even on a used handle.
 ///
-/// Each version from 7.76 to the newest only stores the value of these options, regardless of the handle's state. It reads `bodyLength` when
-/// it copies the body, so the length comes first.
+/// Each version from 7.76 to the newest only stores the value of these options, regardless of the handle's state. It reads `bodyLength`
+/// when it copies the body, so the length comes first.
 struct CurlOption {
     let number: Int32
 
@@ -16,11 +16,11 @@ struct CurlOption {
     static let connectMilliseconds = CurlOption(156), continueMilliseconds = CurlOption(227), hostEntries = CurlOption(10_203)
 }
 
-/// An option of libcurl (curl.h) that a handle gets once, before its first transfer.
+/// An option of libcurl (curl.h) that is set once, before a handle's first transfer.
 ///
-/// | options | why a used handle does not get them |
+/// | options | why they are not set on a used handle |
 /// | --- | --- |
-/// | `bufferSize` | libcurl allocates by it. Until 8.6 libcurl rejects it if the handle still has a buffer, which a handle keeps after it has waited for a connection (curl 8.6.0, `lib/setopt.c`). |
+/// | `bufferSize` | libcurl allocates a buffer of this size. Until 8.6 libcurl rejects it if the handle still has a buffer, which a handle keeps after it has waited for a connection (curl 8.6.0, `lib/setopt.c`). |
 /// | `errorBuffer` | libcurl writes to the address until the handle is released (`CURLOPT_ERRORBUFFER`). |
 /// | `sessions` | A handle that is part of a share must leave it before the share is released (`curl_share_cleanup`). |
 /// | the others | They are the same for all transfers that the handle serves. |

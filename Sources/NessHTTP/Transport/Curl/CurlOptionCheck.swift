@@ -11,7 +11,7 @@ enum CurlOptionCheck {
         return text
     }
 
-    /// Separates the credentials of a proxy from its address, so that no text of libcurl can contain them.
+    /// Separates the credentials of a proxy from its address, so that no message of libcurl can contain them.
     static func proxy(
         _ url: URL, _ username: String?, _ password: String?
     ) throws -> (address: String, username: String?, password: String?) {

@@ -1,14 +1,14 @@
 #if os(Linux)
 import CNessCurl
 
-/// A memory of TLS sessions, for all handles of a template. Without it, each handle would remember its own before 8.12, and no handshake
-/// would be a short one. libcurl compares the same values before it resumes a session as before it uses a connection again.
+/// A cache of TLS sessions, shared by all handles of a template. Before 8.12, each handle would otherwise have a separate cache, and no
+/// handshake could resume a session. Before libcurl resumes a session, it compares the same values as before it reuses a connection.
 ///
-/// Each handle that uses the memory keeps this object.
+/// Each handle that uses the cache retains this object.
 final class CurlSessions {
     let pointer: UnsafeMutableRawPointer
 
-    /// Makes a memory. Fails if the system has none left.
+    /// Makes a cache. Fails if the system has no memory left.
     init?() {
         guard let pointer = ness_curl_sessions_make() else { return nil }
         self.pointer = pointer

@@ -13,11 +13,11 @@ final class CurlSettings: Sendable, CustomReflectable {
         let value: String
     }
 
-    /// The settings that decide on the way to a server.
+    /// The settings that determine the route to a server.
     private let settings: [Setting]
     /// `CURL_SSLVERSION_*`
     private let minimumTLSVersion: Int
-    /// False for a transport without any proxy: a libcurl may lack the options of proxies.
+    /// False if the transport never uses a proxy. Options of proxies are then not set, because this libcurl may lack them.
     private let mayUseProxy: Bool
     private let proxyAuthorities: CurlAuthorities?
     /// The host entries as a list of libcurl. It does not change after `init`, and libcurl only reads it.
@@ -96,7 +96,7 @@ final class CurlSettings: Sendable, CustomReflectable {
 
     deinit { if let hostEntries { ness_curl_list_free(hostEntries) } }
 
-    /// Describes the way to a server. The values may be secret.
+    /// Describes the route to a server. The values may be secret.
     private static func route(_ settings: [Setting], _ entries: [CurlTransport.HostEntry]) -> String {
         let parts = settings.flatMap { ["\($0.option.number)", $0.value] } + entries.flatMap { [$0.host, "\($0.port)"] + $0.addresses }
         return parts.map { "\($0.utf8.count) \($0) " }.joined()
@@ -105,7 +105,7 @@ final class CurlSettings: Sendable, CustomReflectable {
     /// No children, because some are secret.
     var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// Sets the options of a handle that is not used, so that a missing feature is known early.
+    /// Sets the options on a handle that is then discarded, to find a missing feature early.
     private func tryOut() throws {
         guard let handle = CurlHandle.make() else { throw OptionError(option: "", reason: "libcurl has no memory") }
         try apply(to: handle)
@@ -129,13 +129,15 @@ final class CurlSettings: Sendable, CustomReflectable {
         return ProxyEnvironment.proxy(for: scheme).map { CurlNames.Name(ofProxy: $0) }
     }
 
-    /// Returns the name of the proxy that a request uses, for errors: libcurl may read `no_proxy` in another way.
+    /// Returns the name of the proxy that a request uses. It may be wrong if libcurl reads `no_proxy` differently, so it serves errors
+    /// only.
     func proxy(for origin: ParsedURL.Origin) -> CurlNames.Name? {
         guard usesEnvironment else { return proxyName }
         return ProxyEnvironment.proxy(for: origin).map { CurlNames.Name(ofProxy: $0) }
     }
 
-    /// Makes the check of the addresses of a transfer, which stays with the proxy that was checked. `nil` for a transport that allows all.
+    /// Makes the check of a transfer's addresses, and binds the transfer to the proxy that was checked. `nil` for a transport that allows
+    /// all.
     /// - Throws: `TransportError`.
     func addressCheck(for origin: ParsedURL.Origin, on handle: CurlHandle) throws -> AddressCheck? {
         guard let allowsAddress else { return nil }
@@ -151,6 +153,7 @@ final class CurlSettings: Sendable, CustomReflectable {
             allowsUnknown: allowsUncheckedProxyTargets)
     }
 
+    /// Adds the name of an option to an error.
     private static func naming(_ option: String, _ set: () throws -> Void) throws {
         do { try set() } catch { throw OptionError(option: option, reason: (error as? TransportError)?.reason ?? "\(error)") }
     }

@@ -8,7 +8,7 @@ import NessPromise
 /// goes to the one with the fewest. Each origin starts at a different engine, so that origins do not slow each other down.
 ///
 /// An engine gets a further exchange only if the engines before it have their shares. So together the engines open no more connections to
-/// an origin than there were exchanges concurrently in flight with it: a limit on exchanges also limits the connections.
+/// an origin than it had concurrent exchanges: a limit on exchanges also limits the connections.
 final class CurlShares: Sendable {
     /// The exchanges with one origin.
     private struct Counts: Sendable {

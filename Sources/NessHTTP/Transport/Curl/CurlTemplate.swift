@@ -2,10 +2,10 @@
 import CNessCurl
 import Foundation
 
-/// The handle that is copied for transfers with the same demands. It has the options that all exchanges of a transport share, and the
-/// demands, which libcurl compares before it uses a connection again.
+/// A prototype handle, which is copied for transfers with the same TLS demands. It has the options that all exchanges of a transport share,
+/// and those of the demands. libcurl compares the demands before it reuses a connection.
 ///
-/// A handle that has served a transfer serves another one of the same shape: to make a copy takes an eighth of a GET's instructions.
+/// A used handle serves another transfer of the same shape, because a copy takes an eighth of a GET's instructions.
 final class CurlTemplate {
     /// The options that a transfer sets. Transfers of one shape set the same ones, each to its own values.
     struct Shape: Equatable, Sendable {
@@ -26,7 +26,7 @@ final class CurlTemplate {
         case streamed(capacity: Int)
     }
 
-    /// The handles of transfers that have ended well, for the next ones of their shape, by its index.
+    /// The handles of successful transfers, by the index of their shape. They serve the next transfers of that shape.
     @exclusivity(unchecked) private var spare = [[CurlHandle]](repeating: [], count: 4)
     /// The most spare handles of a shape.
     private static let spareLimit = 64
@@ -56,7 +56,7 @@ final class CurlTemplate {
         if settings.maximumIdleConnections == 0 || !library.keepsConnections { try handle.setOnce(.forbidsReuse, 1) }
         if !library.keepsConnections {
             try handle.set(.freshConnection, 1)
-            // The log tells that a request was sent.
+            // Only the log reports that a request was sent.
             try handle.setOnce(.writesLog, 1)
         }
         do { try settings.apply(to: handle) } catch { throw TransportError(.invalidRequest, "\(error)") }
@@ -71,7 +71,7 @@ final class CurlTemplate {
     /// - Throws: `TransportError`.
     func make(_ kind: Kind) throws -> CurlHandle {
         guard let copy = handle.copy() else { throw Self.noMemory }
-        // A copy does not have this one by itself. Authorities that are files would share sessions if their files had the same name.
+        // A copy does not inherit this option. Authorities passed as files do not use it: two files of the same name would share sessions.
         if library.takesAuthorities { try copy.join(sessions) }
         // CURL_HTTP_VERSION_1_1 and CURL_HTTP_VERSION_2TLS
         try copy.setOnce(.httpVersion, kind == .multiplexed ? 4 : 2)
@@ -85,13 +85,13 @@ final class CurlTemplate {
             // Only the log tells in time that a connection speaks HTTP/2, and which requests the server has not processed.
             try copy.setOnce(.writesLog, 1)
         case .streamed(let capacity):
-            // With a larger buffer the mailbox would fill up in the middle of it, and libcurl would copy the rest.
+            // A larger buffer could fill the mailbox before its end, and libcurl would copy the rest.
             try copy.setOnce(.bufferSize, capacity)
         }
         return copy
     }
 
-    /// Keeps the handle of a transfer that has ended well, for another transfer of its shape.
+    /// Keeps the handle of a successful transfer for another transfer of its shape.
     func takeBack(_ handle: CurlHandle, of shape: Shape?) {
         guard library.keepsHandles, !handle.isAltered, let shape, spare[shape.index].count < Self.spareLimit else { return }
         spare[shape.index].append(handle)
@@ -101,7 +101,8 @@ final class CurlTemplate {
 
     private func set(_ demands: TLSDemands) throws {
         if let keys = demands.publicKeys {
-            // No certificate has a key with this hash. libcurl takes an empty text for no pins.
+            // With an empty list, no key is allowed. libcurl would take an empty string for no pins, so the list gets a hash that no key
+            // has.
             let keys = keys.isEmpty ? [Data(count: 32).base64EncodedString()] : keys
             try handle.setOnce(.pinnedPublicKeys, keys.map { "sha256//\($0)" }.joined(separator: ";"))
         }

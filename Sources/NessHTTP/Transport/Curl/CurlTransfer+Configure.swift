@@ -3,7 +3,7 @@ import CNessCurl
 import Foundation
 
 extension CurlTransfer {
-    /// The most bytes of a body that libcurl gets as one piece.
+    /// The largest body that libcurl receives in one piece, in bytes.
     static let inMemoryLimit = 32 << 10
 
     /// Describes the request to libcurl. The handle has the options that all exchanges share.
@@ -33,8 +33,8 @@ extension CurlTransfer {
         try handle.setHeaders(exchange.headerLines)
     }
 
-    /// Sets the limit for connecting, which libcurl divides among the addresses of a host. The pipeline keeps to it. Without one, the
-    /// limit is large, because libcurl's default is 300 seconds.
+    /// Sets the connect timeout, which libcurl divides among a host's addresses. The pipeline enforces the timeout itself. Without one, the
+    /// value is large, because libcurl's default is 300 seconds.
     func setConnectTimeout() throws {
         let rest = exchange.control?.connectTimeout.map { $0 - names.duration }
         try handle.set(.connectMilliseconds, Self.milliseconds(rest ?? .seconds(1_000_000)))
@@ -59,7 +59,7 @@ extension CurlTransfer {
             // This makes libcurl announce an empty body (RFC 9110, 8.6).
             try place(Data())
         }
-        // With a body, libcurl would make a GET a POST.
+        // With a body, libcurl would turn a GET into a POST.
         if method != .head, method != .get || body != nil { try handle.set(.method, method.rawValue) }
     }
 

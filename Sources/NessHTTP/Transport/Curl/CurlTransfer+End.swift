@@ -68,15 +68,15 @@ extension CurlTransfer {
         batch = EventBatch()
     }
 
-    /// Gives the handle back. Another transfer may use it if it has served this one well.
+    /// Gives the handle back for another transfer, if this one was successful.
     func giveBackHandle() { if case .success? = outcome { template.takeBack(handle, of: exchange.shape) } }
 
-    /// Ends the retired connection of the last transfer that it carries, so that libcurl does not choose it again.
+    /// Shuts a retired connection down when its last transfer leaves it, so that libcurl does not choose it again.
     func endRetiredConnection() {
         if let ends, let connection, loop.use.isRetired(connection, after: self) { loop.connections.shutDown(ends) }
     }
 
-    /// Sets the outcome of a transfer that cannot reach a connection.
+    /// Sets the outcome of a transfer that cannot get a connection.
     func fail(_ reason: String) {
         // An earlier connection may have carried the request.
         var error = TransportError(history.isUnsent ? .cannotConnect : .connectionLost, reason)

@@ -7,7 +7,7 @@ extension CurlTransfer {
     func measure() -> ConnectionMetrics? {
         let connected = time(CurlInfo.connected)
         let isReused = number(CurlInfo.newConnections) == 0
-        // A reused connection was found just before the send. A new one may have failed later, in its handshake.
+        // A reused connection is known once the request was sent. A new one counts once it was made, even if its handshake failed.
         guard isReused ? history.isSent : connected != nil else { return nil }
         var metrics = ConnectionMetrics(isReused: isReused)
         let lookedUp = time(CurlInfo.lookedUp), secured = time(CurlInfo.secured)
@@ -39,9 +39,11 @@ extension CurlTransfer {
         return ness_curl_get_offset(easy, info, &value) == 0 && value >= 0 ? value : nil
     }
 
-    /// Returns true if a transfer that libcurl ended because of a name needed the proxy's name first.
+    /// Returns true if the name that libcurl needed may be the proxy's.
+    /// - Parameter code: The CURLcode with which libcurl ended the transfer.
     func usesProxy(_ code: Int32) -> Bool {
-        // CURLE_COULDNT_RESOLVE_PROXY. Later versions always return CURLE_ABORTED_BY_CALLBACK, but tell if there is a proxy (8.7).
+        // 5 is CURLE_COULDNT_RESOLVE_PROXY. Later versions return 42, CURLE_ABORTED_BY_CALLBACK, for both names, but report if there is a
+        // proxy (8.7).
         code == 5 || (code == 42 && number(CurlInfo.usesProxy) != 0) || CurlLibrary.shared?.tellsProxyLate == true
     }
 

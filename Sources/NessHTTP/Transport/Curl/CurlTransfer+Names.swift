@@ -3,14 +3,15 @@ import CNessCurl
 
 /// The names that libcurl needs for a transfer: the engine looks them up, because libcurl would block its thread.
 extension CurlTransfer {
-    /// Returns true if libcurl may look a name up itself, which blocks nobody.
+    /// Returns true if libcurl may look a name up itself: one with known addresses, which blocks nothing, or one that only libcurl can
+    /// read.
     func mayLookUp() -> Bool {
         guard history.mayMove() else { return false }
         let host = host, proxy = loop.settings.proxyName(for: exchange.origin.scheme)
         return names.mayLookUp { host?.knownAddresses != nil && proxy == nil }
     }
 
-    /// The name of the URL's host. `nil` for one that only libcurl can read: with other letters than those of ASCII, or with a zone.
+    /// The name of the URL's host. `nil` for a name that only libcurl can read: one with non-ASCII letters, or with a zone.
     private var host: CurlNames.Name? {
         let host = exchange.origin.host
         guard host.utf8.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "%") }) else { return nil }

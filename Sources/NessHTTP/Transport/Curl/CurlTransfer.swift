@@ -4,7 +4,7 @@ import Foundation
 
 /// One exchange in libcurl, with its callbacks. Only the engine's thread uses it.
 ///
-/// The properties that each GET uses are exempt from the check that two accesses do not overlap, which takes 2 % of its instructions.
+/// `@exclusivity(unchecked)` exempts the properties that each GET uses from Swift's exclusivity check, which takes 2 % of its instructions.
 final class CurlTransfer {
     let exchange: CurlExchange
     let handle: CurlHandle
@@ -18,14 +18,14 @@ final class CurlTransfer {
     var isReleased = false
 
     @exclusivity(unchecked) var head = ResponseHeadParser()
-    /// Removes the content coding of the body. `nil` for a body that is handed on as it comes.
+    /// Removes the content coding of the body. `nil` for a body that is handed on unchanged.
     var decoder: ContentDecoder?
     var reader: HTTPBodyReader?
     /// The length of the request's body. `nil` if it is unknown, or if there is none.
     private let bodyLength: Int64?
     /// The number of body bytes that libcurl has taken.
     var readCount: Int64 = 0
-    /// True while libcurl waits for the sequence of the request's body.
+    /// True while libcurl waits for the request's body, whose sequence has no bytes ready.
     var isWaitingForBody = false
     /// True if the transfer waits for a connection that is being opened, because it might speak HTTP/2.
     var waitsForHTTP2 = false
@@ -34,23 +34,27 @@ final class CurlTransfer {
     /// True while libcurl holds a piece of the response back, because the mailbox is full.
     private var isReceivingPaused = false {
         didSet {
-            // libcurl 8.5.0 would read on into its own buffer. A connection of HTTP/2 carries other exchanges.
+            // libcurl 8.5.0 would continue to read into its own buffer. A connection of HTTP/2 is not muted, because it carries other
+            // exchanges.
             guard isReceivingPaused != oldValue, head.isHTTP1, let descriptor = ends.flatMap(loop.connections.descriptor) else { return }
             loop.mute(descriptor, isReceivingPaused)
         }
     }
-    /// True while libcurl hands on what it held back. The mailbox takes all of it, however full: libcurl 8.13 to 8.16 loses the rest if it is
-    /// paused again.
+    /// True while libcurl delivers the bytes that it held back. The mailbox takes them all, even if it is full: libcurl 8.13 to 8.16 loses
+    /// the rest if it is paused again.
     private var isContinuing = false
     private var statusCode: Int?
     /// The events of this turn of the loop.
     @exclusivity(unchecked) var batch = EventBatch()
+    /// True if the loop hands this transfer's events on at the end of the turn.
     private var isNoted = false
     /// The outcome, once libcurl has ended the transfer.
     @exclusivity(unchecked) var outcome: Result<Void, any Error>?
+    /// The number of body bytes that were reported as sent.
     private var sentCount: Int64 = 0
     @exclusivity(unchecked) var history: SendHistory
     private var isMeasured = false
+    /// The error that a callback found. It takes precedence over libcurl's error.
     var failure: (any Error)?
     /// True if a connection was opened for this transfer.
     private var hasOpened = false
@@ -99,7 +103,7 @@ final class CurlTransfer {
 
     func handOn() {
         isNoted = false
-        // Lines of a header that is not complete, or of a trailer.
+        // Without events, lines of an incomplete header or of a trailer have arrived.
         if batch.isEmpty {
             if outcome == nil { exchange.control?.bytesDidMove() }
             return
@@ -131,7 +135,7 @@ final class CurlTransfer {
             decoder = try ContentDecoder.make(for: head, of: request)
             reportConnection()
             add(.head(statusCode: head.statusCode, headers: head.headers))
-            // libcurl may have given the body up, but it does not end a transfer whose body is paused.
+            // libcurl may have stopped sending the body, but it does not end a transfer whose body is paused.
             if isWaitingForBody { loop.waker(for: exchange)() }
             return true
         } catch {
@@ -179,11 +183,12 @@ final class CurlTransfer {
     /// Continues after the mailbox was full, or when the request's body has its next piece.
     func resume() {
         if decode(), outcome == nil {
-            // The piece of the request's body may come while the mailbox is full. If it is, another call follows.
+            // The call may be about the request's body while the mailbox is still full. Receiving then stays paused, and another call
+            // follows.
             isReceivingPaused = decoder?.hasRest == true || exchange.mailbox.room(besides: batch.byteCount) == 0
             isContinuing = true
-            // libcurl returns the failure of a callback that it called meanwhile, and would not end the transfer because of it.
-            // Between two connections it returns CURLE_BAD_FUNCTION_ARGUMENT.
+            // libcurl returns the failure of a callback that it called meanwhile, but does not end the transfer because of it. 43,
+            // CURLE_BAD_FUNCTION_ARGUMENT, only means that the transfer is between two connections.
             let code = isAttached ? ness_curl_easy_continue(easy, isReceivingPaused) : 0
             isContinuing = false
             if code != 0, code != 43 { failure = failure ?? error(code) }
@@ -214,11 +219,13 @@ final class CurlTransfer {
         }
     }
 
+    /// Starts the request's body over, because libcurl sends it again. Returns false for any other position.
     func rewind(to offset: Int64) -> Bool {
         (reader, isWaitingForBody) = (nil, false)
         return offset == 0
     }
 
+    /// Reports the number of body bytes that were sent.
     func moved(sent: Int64) {
         // libcurl also counts the framing of chunks.
         let sent = bodyLength == nil ? min(sent, readCount) : sent
@@ -229,7 +236,7 @@ final class CurlTransfer {
 
     /// Returns false if the server has closed the connection while libcurl waits for the request's body.
     ///
-    /// libcurl does not end such a transfer: it would try to send the rest of the body once there is more. After a status of 300 and above
+    /// libcurl does not end such a transfer. It would notice the close only when it sends more of the body. After a status of 300 and above
     /// it sends no more of the body, and only the rest of the response counts.
     func mayGoOn() -> Bool {
         guard isWaitingForBody, !isReceivingPaused, (statusCode ?? 0) < 300,
@@ -260,7 +267,7 @@ final class CurlTransfer {
             return false
         }
         silence = connection.flatMap { loop.use.arrivalCount(on: $0) }.map { (.now, $0) }
-        // libcurl may choose another connection yet.
+        // libcurl may still choose another connection.
         (hasOpened, speaksHTTP2) = (false, false)
         return maySend
     }
@@ -280,7 +287,8 @@ final class CurlTransfer {
     }
 
     /// Returns true if a connection of HTTP/2 seems to be dead: no byte has arrived on it since this request was sent.
-    /// - Parameter hasTimedOut: True if the request has waited for its whole timeout. Otherwise the connection has five seconds.
+    /// - Parameter hasTimedOut: True if the request has waited for its whole timeout. Otherwise the connection counts as dead after five
+    ///   seconds, unless bytes of the body were sent.
     func isConnectionSilent(hasTimedOut: Bool) -> Bool {
         guard let silence, let connection, loop.use.arrivalCount(on: connection) == silence.arrivalCount else { return false }
         return hasTimedOut || (sentCount == 0 && .now - silence.start > .seconds(5))
@@ -295,7 +303,7 @@ final class CurlTransfer {
         try handle.set(.waitsForMultiplexing, 0)
     }
 
-    /// Processes what libcurl tells in its log only.
+    /// Processes an event that libcurl reports only in its log.
     func noted(_ note: Int) {
         switch note {
         case Int(NESS_CURL_NOTE_HTTP2): speaksHTTP2 = true
@@ -318,13 +326,13 @@ final class CurlTransfer {
     /// - Parameter bytes: The bytes of an IP address; none for any other address.
     func mayConnect(to bytes: UnsafeBufferPointer<UInt8>) -> Bool { addressCheck?.allows(IPAddress(bytes)) ?? true }
 
-    /// Returns true if libcurl may use a socket that was opened for the transfer. After the request was sent, another connection would
-    /// send it again.
+    /// Returns true if libcurl may use a socket that was opened for the transfer. False after the request was sent, because another
+    /// connection would send it again.
     func mayOpen(_ descriptor: Int32) -> Bool {
         guard history.mayMove() else { return false }
         hasOpened = true
         speaksHTTP2 = false
-        // Another socket had this number.
+        // An earlier socket may have had this number, and may have been muted.
         loop.mute(descriptor, false)
         loop.connections.add(descriptor)
         return true

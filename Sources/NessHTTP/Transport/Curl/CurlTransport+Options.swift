@@ -12,11 +12,11 @@ extension CurlTransport {
     /// let ness = Ness { $0.transport = transport }
     /// ```
     public struct Options: Sendable {
-        /// A Boolean value that indicates whether HTTP/2 may be used, which server and client negotiate over TLS. Streams and downloads use
-        /// HTTP/1.1 in every case.
+        /// A Boolean value that indicates whether server and client may negotiate HTTP/2 over TLS. Streams and downloads use HTTP/1.1 in
+        /// every case.
         ///
-        /// A libcurl before 8.5 uses HTTP/1.1 for all requests, because over HTTP/2 it can hand a request the response to another one. So
-        /// does a libcurl that was built without HTTP/2. The transport's `description` begins with the newest version of HTTP that it uses.
+        /// A libcurl before 8.5 uses HTTP/1.1 for all requests, because over HTTP/2 it can deliver the response to another request. So does
+        /// a libcurl that was built without HTTP/2. The transport's `description` begins with the newest version of HTTP that it uses.
         public var allowsHTTP2 = true
         /// The oldest version of TLS that is accepted, from servers and from proxies.
         public var minimumTLSVersion = TLSVersion.v1_2
@@ -40,13 +40,14 @@ extension CurlTransport {
         /// }
         /// ```
         ///
-        /// The transport calls the closure after the name is looked up and before it connects, for each address of each connection, including
-        /// those of redirects and proxies. The connection goes to the very address that was allowed, so a name whose address changes after
-        /// a check (DNS rebinding) gains nothing. If the closure rejects an address, the host's other addresses are tried. If it rejects
-        /// all, the request fails with `NessError.Kind.addressRejected`. A connection that is used again was allowed when it was opened.
+        /// The transport calls the closure after the name is looked up and before it connects, for each address of each connection,
+        /// including those of redirects and proxies. The connection goes to the very address that was allowed, so a name whose address
+        /// changes after a check (DNS rebinding) gains nothing. If the closure rejects an address, the host's other addresses are tried. If
+        /// it rejects all, the request fails with `NessError.Kind.addressRejected`. A connection that is used again was allowed when it was
+        /// opened.
         ///
-        /// With a proxy, the closure gets the address and the name of the proxy, because the proxy connects to the URL's host. A host that is
-        /// itself an IP address, in any notation, or `localhost` has to be allowed as well. Requests to any other host fail with
+        /// With a proxy, the closure gets the address and the name of the proxy, because the proxy connects to the URL's host. A host that
+        /// is itself an IP address, in any notation, or `localhost` has to be allowed as well. Requests to any other host fail with
         /// `NessError.Kind.addressRejected`, unless `allowsUncheckedProxyTargets` is true. The process's environment may name a proxy: see
         /// `Proxy.environment`.
         ///
@@ -59,8 +60,8 @@ extension CurlTransport {
         ///   It has to return quickly, because it delays all requests of its thread.
         public var allowsAddress: (@Sendable (_ address: IPAddress, _ host: String) -> Bool)?
 
-        /// A Boolean value that indicates whether a proxy may connect to hosts that `allowsAddress` cannot check, because the proxy looks their
-        /// names up. Set it to true only if the proxy itself rejects internal addresses.
+        /// A Boolean value that indicates whether a proxy may connect to hosts that `allowsAddress` cannot check, because the proxy looks
+        /// their names up. Set it to true only if the proxy itself rejects internal addresses.
         public var allowsUncheckedProxyTargets = false
 
         /// The number of connections that are kept open for further requests. `nil` for a number that grows with the number of simultaneous
@@ -68,10 +69,10 @@ extension CurlTransport {
         /// new one. With a number, the transport uses a single thread, because each thread has its own connections.
         public var maximumIdleConnections: Int?
 
-        /// The longest time that a connection may have been idle for a request that must not be sent twice: one with a body, or one that is
-        /// not idempotent. Whole seconds, from 0 to 118. The server may close an idle connection just as the request arrives; the request
-        /// then fails with `NessError.Kind.connectionLost`, and the server may have acted. Zero opens a new connection for each such
-        /// request.
+        /// The longest time that a connection may have been idle before it carries a request that must not be sent twice: one with a body,
+        /// or one that is not idempotent. Whole seconds, from 0 to 118. The server may close an idle connection just as the request
+        /// arrives; the request then fails with `NessError.Kind.connectionLost`, and the server may have acted. Zero opens a new connection
+        /// for each such request.
         public var maximumIdleTimeForWrites = Duration.seconds(2)
 
         /// Makes settings that equal those of `CurlTransport()`.

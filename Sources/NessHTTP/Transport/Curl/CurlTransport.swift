@@ -9,9 +9,9 @@ import CNessCurl
 ///
 /// Threads of the transport drive the exchanges. They start when they are needed, and end with the transport. There are at most as many as
 /// the machine has cores, and at most eight. An origin uses one thread for its first eight exchanges in flight, another one for the next
-/// eight, and so on. Where HTTP/2 may be used, it is a hundred instead of eight, because they fit on one connection. Each thread has
-/// separate connections, but together the threads open no more connections to an origin than it had exchanges in flight. A thread without
-/// exchanges for two minutes closes its connections.
+/// eight, and so on. Where HTTP/2 may be used, the number is a hundred instead of eight, because a hundred requests fit on one connection.
+/// Each thread has separate connections, but together the threads open no more connections to an origin than it had exchanges in flight. A
+/// thread without exchanges for two minutes closes its connections.
 ///
 /// A body from a sequence or a file is read as the connection takes it. Without a known length it is sent in chunks over HTTP/1.1.
 ///
@@ -19,7 +19,7 @@ import CNessCurl
 /// transport prevents that.
 ///
 /// Host names are looked up by the system's resolver, as `/etc/nsswitch.conf` sets it up, on at most 16 threads of the process.
-/// Simultaneous look-ups of a name are one. The system cannot end a look-up early: `shutdown()` does not wait for one that hangs.
+/// Simultaneous look-ups of a name share one thread. The system cannot end a look-up early: `shutdown()` does not wait for one that hangs.
 ///
 /// When the process exits, the transport's threads stop before OpenSSL releases its memory. Requests in flight then do not end.
 ///
@@ -55,7 +55,7 @@ public final class CurlTransport: ControlledTransport {
     /// proxy.
     public var route: String { engines.settings.route }
 
-    /// All.
+    /// All capabilities.
     public var tlsCapabilities: TLSCapabilities { .all }
 
     /// Ends the exchanges in flight with `CancellationError`, and returns when all connections are closed. The threads end then.
@@ -75,7 +75,7 @@ public final class CurlTransport: ControlledTransport {
 
     package var isStoppable: Bool { true }
 
-    /// A libcurl before 7.80 does not tell before it sends.
+    /// False before libcurl 7.80, which does not report that it is about to send.
     package var limitsConnecting: Bool { engines.settings.library.keepsConnections }
 
     package func proxy(of request: HTTPRequest) -> String? { engines.settings.proxy(for: request.origin)?.description }

@@ -19,7 +19,7 @@ public struct IPAddress: Sendable, Hashable, LosslessStringConvertible {
     /// Reads an address in its usual form, such as `192.0.2.1` or `2001:db8::1`, without brackets, zone or port.
     /// - Parameter description: The address. Other text makes the initializer fail.
     public init?(_ description: String) {
-        // C reads an address up to a zero byte.
+        // The C functions read only up to a zero byte.
         if description.utf8.contains(0) { return nil }
         var four = in_addr(), sixteen = in6_addr()
         if inet_pton(AF_INET, description, &four) == 1 {
@@ -81,7 +81,8 @@ extension IPAddress {
 
     private static let translation = IPRange("64:ff9b::/96")
 
-    /// IANA's registries of special-purpose addresses, of October 2025. The longest range that contains an address decides about it.
+    /// IANA's registries of special-purpose addresses, of October 2025. The range with the longest prefix that contains an address decides
+    /// about it.
     private static let ranges: [(range: IPRange, isPublic: Bool)] = {
         let isPublic = [
             "0.0.0.0/0": true, "2000::/3": true,

@@ -5,16 +5,16 @@ import NessPromise
 
 /// Looks host names up with the system's resolver, for all transports of the process.
 ///
-/// A look-up blocks a thread until the system gives up, and nothing can end it earlier. libcurl uses a thread for each transfer, which
-/// stays behind when the transfer is dropped. Here simultaneous look-ups of a name share one thread, and at most 16 names are looked up at
-/// a time. The others wait in line.
+/// A look-up blocks a thread until the system gives up, and nothing can end it earlier. libcurl would use a thread for each transfer, and
+/// leave it behind when the transfer is dropped. Here simultaneous look-ups of a name share one thread, and at most 16 names are looked up
+/// at a time. The others wait in line.
 final class NameResolver: Sendable {
     /// The reason why a name has no address.
     struct Failure: Error { let reason: String }
 
     typealias Completion = @Sendable (Result<[String], Failure>) -> Void
 
-    /// A caller's part in a look-up.
+    /// Identifies one caller of a look-up.
     struct Ticket: Hashable, Sendable {
         fileprivate let name: String
         fileprivate let number: Int
@@ -70,7 +70,7 @@ final class NameResolver: Sendable {
         return ticket
     }
 
-    /// Leaves a look-up. A look-up that has not started ends with its last caller.
+    /// Leaves a look-up. A look-up that has not started is dropped with its last caller.
     func leave(_ ticket: Ticket) {
         state.withLock { state in
             state.lookUps[ticket.name]?.completions[ticket.number] = nil
@@ -101,7 +101,7 @@ final class NameResolver: Sendable {
         for completion in completions { completion(result) }
     }
 
-    /// Ends the look-ups in line if no thread is left that would start them.
+    /// Called when a thread could not be started. Ends the look-ups in line if no other thread would start them.
     private func threadIsMissing() {
         let names = state.withLock { state in
             state.threadCount -= 1

@@ -9,13 +9,13 @@ struct ResponseHeadParser: Sendable {
         var statusCode: Int
         var headers: HTTPHeaders
 
-        /// True if the response itself is still to come.
+        /// True if the final response is still to come.
         var isInterim: Bool { statusCode < 200 }
     }
 
     private var statusCode: Int?
     private var headers = HTTPHeaders()
-    /// The size of all fields so far, or of the trailer.
+    /// The size of the header fields of all heads so far. After the final head, the size of the trailer.
     private var byteCount = 0
     private var interimCount = 0
     /// True once a line has arrived.
@@ -42,7 +42,7 @@ struct ResponseHeadParser: Sendable {
         if count > 0, line[count - 1] == UInt8(ascii: "\r") { count -= 1 }
         let bytes = UnsafeBufferPointer(rebasing: line[..<count])
         if isComplete {
-            // A field that is not valid is not worth the response.
+            // An invalid trailer field is ignored. It does not make the response invalid.
             isInField = (try? Self.add(bytes, to: &trailers, isInField)) != nil
             return nil
         }
@@ -89,7 +89,7 @@ struct ResponseHeadParser: Sendable {
     private static func add(_ line: UnsafeBufferPointer<UInt8>, to fields: inout HTTPHeaders, _ isInField: Bool) throws {
         if let first = line.first, isWhiteSpace(first) {
             guard isInField, let field = fields.last else { throw malformed("a folded header line continues no field") }
-            // libcurl has read the length of the body from the field's first line. Later versions join the lines before they read them.
+            // libcurl may have read the body's length from the first line only. Later versions join the lines first.
             let isFraming = [HeaderName.contentLength, HeaderName.transferEncoding].contains(where: field.name.equalsIgnoringCase)
             guard !isFraming else { throw malformed("the field \(field.name) is folded") }
             return fields.continueLast(with: try value(of: line))

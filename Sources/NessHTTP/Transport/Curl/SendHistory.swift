@@ -23,10 +23,11 @@ struct SendHistory: Sendable {
     private(set) var sendCount = 0
     private let mayRepeat: Bool
     private var refusal: Refusal?
+    /// True after a restart because of a stale or dead connection. There is only one.
     private var hasRestarted = false
     /// The number of connections that were not free.
     private var occupiedCount = 0
-    /// The number of times that the server certainly has not processed the request.
+    /// The number of sends that the server certainly has not processed.
     private var unprocessedCount = 0
 
     /// Makes the history of a request that was not sent yet.
@@ -76,7 +77,7 @@ struct SendHistory: Sendable {
 
     /// Notes that the server certainly has not processed the request (RFC 9113, 8.7). It may be sent on another connection, once.
     mutating func noteUnprocessed() {
-        // libcurl may say it twice.
+        // libcurl may report it twice.
         guard isSent else { return }
         isSent = false
         unprocessedCount += 1
@@ -85,8 +86,8 @@ struct SendHistory: Sendable {
     /// Notes that the server has rejected the expectation before a byte of the body was sent.
     mutating func refuseExpectation() { refusal = .expectation }
 
-    /// Returns true if the transfer is repeated on a separate connection: the prevented send had not started, or the request may be sent
-    /// twice, or the server wants it without an expectation.
+    /// Returns true if the transfer is repeated on another connection: because no byte was sent, because the request may be sent twice, or
+    /// because the server rejected the expectation.
     /// - Parameter hasHead: True if the head of the response has arrived.
     mutating func restarts(hasHead: Bool) -> Bool {
         switch refusal {

@@ -5,7 +5,7 @@ import Foundation
 /// On Apple platforms URLSession reads the other end of the stream: see `BoundBodyStream`. The exchange closes the writer when it ends,
 /// because URLSession does not: after a cancellation, or when no connection was made, it neither reads its end nor closes it.
 final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
-    // `@unchecked`: `lock` guards every var, the reader and the stream. All but the opening runs on `queue` besides, so that no thread
+    // `@unchecked`: `lock` guards every var, the reader and the stream. Everything except `open()` also runs on `queue`, so that no thread
     // waits for the lock while a file is read.
     private let lock = NSLock()
     private let reader: HTTPBodyReader
@@ -16,7 +16,7 @@ final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
     private var rest = Data()
     private var isAtEnd = false
     private var isClosed = false
-    /// The stream's events arrive here. `close()` and the sequences of the body hop here.
+    /// The stream's events arrive here. `close()` and the sequences of the body switch to this queue.
     let queue = DispatchQueue(label: "ness.body-writer")
 
     /// Makes a writer. `open()` starts it.
@@ -24,8 +24,8 @@ final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
     ///   - reader: The body.
     ///   - output: The stream to write to.
     ///   - pieceLength: The number of bytes to read at a time.
-    ///   - fail: Receives the error if the body cannot be read. The stream then stays open until `close()`: its reader would take its
-    ///     end for the end of a whole body.
+    ///   - fail: Receives the error if the body cannot be read. The stream then stays open until `close()`, because URLSession would take
+    ///     its end for the end of a complete body.
     init(_ reader: HTTPBodyReader, to output: OutputStream, pieceLength: Int = 64 << 10, fail: @escaping @Sendable (any Error) -> Void) {
         self.reader = reader
         self.output = output
@@ -74,10 +74,10 @@ final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
             case .error, .atEnd, .closed: return closeNow()
             default: break
             }
-            // The stream reports its next room as an event.
+            // The stream sends an event when it has room again.
             guard output.hasSpaceAvailable else { return }
             if rest.isEmpty {
-                // A failed reader gives nothing more. Later events must not ask it again.
+                // Set before the call, in case the reader throws: later events must not read from a failed reader.
                 isAtEnd = true
                 switch try reader.step(upTo: pieceLength) {
                 case .bytes(let data): rest = data

@@ -6,7 +6,7 @@ import Foundation
 enum CollectedBody {
     /// The largest body that is collected in memory, in bytes. A longer one is written to a file without a name in the temporary folder.
     private static let memoryLimit = 1 << 20
-    /// The queue of the writes. They may block, which the threads that run tasks must not.
+    /// The queue of the writes. They may block, so they must not run on the threads of Swift tasks.
     private static let diskQueue = DispatchQueue(label: "ness.body.collect")
 
     /// Reads a whole body.

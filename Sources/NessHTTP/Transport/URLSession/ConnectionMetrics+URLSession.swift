@@ -9,7 +9,7 @@ extension ConnectionMetrics {
         if !isReused {
             nameLookup = Self.interval(from: measured.domainLookupStartDate, to: measured.domainLookupEndDate)
             let secured = (start: measured.secureConnectionStartDate, end: measured.secureConnectionEndDate)
-            // The end of connecting is also that of the handshake.
+            // `connectEndDate` is the end of the TLS handshake.
             connect = Self.interval(from: measured.connectStartDate, to: secured.start ?? measured.connectEndDate)
             tls = Self.interval(from: secured.start, to: secured.end)
         }

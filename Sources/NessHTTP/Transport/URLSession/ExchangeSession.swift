@@ -5,7 +5,8 @@ import NessLock
 import FoundationNetworking
 #endif
 
-/// The exchanges of at most one URLSession, which is made for the first exchange, and ends after some time without one or with `finish()`.
+/// Runs exchanges on at most one URLSession at a time. It is made for the first exchange, and ends after some time without one, or with
+/// `finish()`.
 ///
 /// URLSession ends the process if a task is made after its end. Therefore everything that makes or ends a URLSession or makes a task runs
 /// on the start queue, and nothing else does.
@@ -13,17 +14,17 @@ final class ExchangeSession: Sendable {
     private struct State: Sendable {
         var driver: (any SessionDriver)?
         var isFinished = false
-        /// The callers between `reserve()` and `release()`. The URLSession does not end meanwhile.
+        /// The number of callers between `reserve()` and `release()`. The URLSession does not end meanwhile.
         var useCount = 0
         /// The number of calls of `reserve()`.
         var reservationCount = 0
-        /// True while `source.schedule` is to end the URLSession.
+        /// True while a timer runs that may end the URLSession.
         var isWatched = false
         var exchanges: [ObjectIdentifier: URLSessionExchange] = [:]
-        /// True once a certificate of the server has met the demands. A later URLSession need not check one again: it may resume the
-        /// checked TLS session.
+        /// True once a certificate of the server has met the demands. A later URLSession may resume the checked TLS session, and then no
+        /// certificate is checked again.
         var hasChecked = false
-        /// The identity in the form of URLSession, once it has been read.
+        /// The client identity in URLSession's form, once it has been read.
         var credential: URLCredential?
 
         var isIdle: Bool { useCount == 0 && exchanges.isEmpty }
@@ -34,17 +35,17 @@ final class ExchangeSession: Sendable {
     private let state = Lock(State())
     private let source: SessionSource
     private let onServerTrust: TrustAnswer
-    /// The demands are the session's, so that they also apply to a challenge without an exchange.
+    /// The TLS demands of all requests. They are kept here, because a challenge may come without an exchange.
     private let demands: TLSDemands?
     /// The time without an exchange after which the URLSession ends; `nil` for no end.
     private let idleLimit: Duration?
     private let open: OpenSessions
-    /// Decides about certificates. That may take long, and only its own connection waits.
+    /// Runs the decisions about certificates. They may take long, and only the affected connection waits.
     private let trustQueue = DispatchQueue(label: "ness.urlsession.trust", attributes: .concurrent)
-    /// Decides about redirects, which on Linux wait for a running cancellation. The thread that calls the delegate must not wait for one.
+    /// Rejects redirects. On Linux this waits for a running cancellation, which the thread that calls the delegate must not.
     private let redirectQueue = DispatchQueue(label: "ness.urlsession.redirects")
 
-    /// Makes the exchanges of a session, without the URLSession.
+    /// Makes a session for exchanges. The URLSession is made later.
     /// - Parameters:
     ///   - source: Makes the URLSession.
     ///   - onServerTrust: The application's closure about certificates.
@@ -79,7 +80,7 @@ final class ExchangeSession: Sendable {
         if isUnused { watch() }
     }
 
-    /// Has the URLSession end if it is not used for some time.
+    /// Starts the timer that ends the URLSession if it is not used for some time.
     private func watch() {
         guard let idleLimit else { return }
         let count: Int? = state.withLock { state in
@@ -160,7 +161,7 @@ final class ExchangeSession: Sendable {
         return nil
     }
 
-    /// The URLSession has ended.
+    /// Called when the URLSession has ended.
     func ended() { open.end() }
 
     func received(_ response: URLResponse, by task: any SessionTask) { checkedExchange(for: task)?.received(response) }
@@ -181,8 +182,8 @@ final class ExchangeSession: Sendable {
     func waitsForNetwork(_ task: any SessionTask) { exchange(for: task)?.waitForNetwork() }
     #endif
 
-    /// Rejects a redirect. On Apple platforms, the task does not end until `refuse` is called. On Linux, `refuse` must not be called once the
-    /// task has been canceled.
+    /// Rejects a redirect. On Apple platforms, the task does not end until `refuse` is called. On Linux, `refuse` must not be called once
+    /// the task has been canceled.
     func redirected(_ response: HTTPURLResponse, by task: any SessionTask, refuse: @escaping @Sendable () -> Void) {
         guard let exchange = checkedExchange(for: task) else { return source.system == .apple ? refuse() : () }
         exchange.redirected(response)
@@ -222,6 +223,7 @@ final class ExchangeSession: Sendable {
         }
     }
 
+    /// Makes the credential of the client identity, once.
     private func show(_ identity: ClientIdentity, _ challenge: SessionChallenge, _ exchange: URLSessionExchange?) -> ChallengeAnswer {
         if let known = state.withLock({ $0.credential }) { return .use(known) }
         do {
@@ -235,6 +237,7 @@ final class ExchangeSession: Sendable {
         }
     }
 
+    /// Decides about a server's certificate, by the demands and by the application's closure.
     private func judge(_ challenge: SessionChallenge, _ exchange: URLSessionExchange?) -> ChallengeAnswer {
         if let keys = demands?.publicKeys, !challenge.hasKey(keys) {
             exchange?.rejected(.pinMismatch, "the server's public key is not pinned")

@@ -7,7 +7,7 @@ import FoundationNetworking
 /// Converts URLSession's header dictionary.
 package enum ResponseHeaders {
     /// Makes the header fields, sorted by name: URLSession preserves neither their order nor the case of their names. URLSession on Linux
-    /// keeps names apart that differ only in case; they are merged. Joined `Set-Cookie` values are split.
+    /// keeps fields separate whose names differ only in case; they are merged here. Joined `Set-Cookie` values are split.
     static func make(_ response: HTTPURLResponse, on system: URLSessionSystem = .current) -> HTTPHeaders {
         var headers = HTTPHeaders()
         let fields = response.allHeaderFields.compactMap { key, value in (key as? String).map { ($0, value as? String ?? "\(value)") } }
@@ -23,10 +23,10 @@ package enum ResponseHeaders {
         return headers
     }
 
-    /// Returns the text that a server meant by a value.
+    /// Decodes a value as UTF-8, if its bytes are valid UTF-8.
     ///
-    /// URLSession on Apple platforms reads each byte as one character of Latin-1. Servers send UTF-8, if they send anything beyond ASCII.
-    /// Bytes that are not valid UTF-8 stay what they are. Hardly any words in Latin-1 are valid UTF-8 by accident.
+    /// URLSession on Apple platforms reads each byte as one character of Latin-1. Servers send UTF-8, if they send anything beyond ASCII. A
+    /// value that is not valid UTF-8 stays unchanged. Hardly any words in Latin-1 are valid UTF-8 by accident.
     static func repaired(_ value: String) -> String {
         guard !value.utf8.allSatisfy({ $0 < 0x80 }) else { return value }
         var bytes: [UInt8] = []

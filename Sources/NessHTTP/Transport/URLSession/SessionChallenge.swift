@@ -19,7 +19,7 @@ enum ChallengeAnswer: Sendable {
     case cancel
 }
 
-/// A question of a server or a proxy about credentials or certificates, in a form that tests can make.
+/// A challenge of a server or proxy about credentials or certificates, in a form that tests can make.
 struct SessionChallenge: Sendable {
     /// The `authenticationMethod` of the protection space.
     var method: String
@@ -70,7 +70,7 @@ struct UnreadableIdentity: Error, CustomStringConvertible {
     var description: String {
         switch status {
         case 0: "the client identity can't be read: the PKCS #12 file contains no certificate with a key"
-        // errSecAuthFailed and errSecPkcs12VerifyFailure, which also an unknown encryption causes.
+        // errSecAuthFailed and errSecPkcs12VerifyFailure. An unknown encryption causes them as well.
         case -25_293, -25_264:
             "the client identity can't be read (OSStatus \(status)): the password is wrong, or the system does not know the file's encryption. "
                 + "OpenSSL 3 makes a file that it knows with `-keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1`"

@@ -4,7 +4,8 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// Passes the calls of a URLSession to an `ExchangeSession`. It decides nothing, because no test on Linux sees its part for Apple platforms.
+/// Passes the calls of a URLSession to an `ExchangeSession`. It makes no decisions, because tests on Linux cannot run its code for Apple
+/// platforms.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
     private let events: ExchangeSession
     private let onServerTrust: TrustAnswer
@@ -86,7 +87,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
 }
 
 #if canImport(FoundationNetworking)
-/// Runs URLSession's delegate calls directly on the thread that reads, because another queue would have no limit.
+/// Runs URLSession's delegate calls directly on the thread that reads, because the calls would pile up on another queue without a limit.
 ///
 /// On Linux one thread reads for all sessions of a process. It reads from one socket as long as that socket has bytes, and a task's
 /// cancellation waits for this thread. Therefore the delegate only moves bytes to the exchange's mailbox, and skips bytes that no one

@@ -19,7 +19,7 @@ enum URLSessionSystem: Sendable {
     }
 }
 
-/// The part of URLSession that a transport calls. Tests play sessions that behave as on Apple platforms.
+/// The part of URLSession that a transport calls. Tests on Linux use fakes that behave as on Apple platforms.
 protocol SessionDriver: AnyObject, Sendable {
     /// Makes a task, which does nothing before it is resumed.
     /// - Parameters:
@@ -60,7 +60,7 @@ extension URLSessionTask: SessionTask {
 
 /// The URLSessions below a transport: the system's, or those of a test.
 struct SessionSource: Sendable {
-    /// The implementation whose rules count.
+    /// The implementation of URLSession that the sessions behave like.
     var system = URLSessionSystem.current
     /// Makes a session that reports its events to an `ExchangeSession`.
     var makeDriver: @Sendable (URLSessionConfiguration, ExchangeSession, TrustAnswer) -> any SessionDriver = {
@@ -73,8 +73,8 @@ struct SessionSource: Sendable {
         #endif
         return URLSession(configuration: configuration, delegate: SessionDelegate(events, answer), delegateQueue: delegateQueue)
     }
-    /// The most bytes of a response that wait in a file. Nothing holds the server back on Linux, and on Apple platforms a suspended task
-    /// receives bytes for some time.
+    /// The most bytes of a response that are stored in a file. On Linux the server cannot be slowed down, and on Apple platforms a
+    /// suspended task receives bytes for some time.
     var spillLimit: Int64 = 1 << 30
     /// Runs a closure on the start queue after a time.
     var schedule: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { delay, body in

@@ -21,8 +21,8 @@ final class SessionPool: Sendable {
     private let open = OpenSessions()
     private let shared: ExchangeSession
     /// The sessions of requests with demands. URLSession asks about certificates when it opens a connection. A connection that was opened
-    /// without the demands, or for another host on the same HTTP/2 server, must not carry such a request. An entry is small once its
-    /// URLSession has ended; it remembers that a certificate was checked.
+    /// without the demands, or for another host on the same HTTP/2 server, must not carry such a request. An entry outlives its URLSession:
+    /// it is small then, and remembers that a certificate was checked.
     private let demanding = Lock<[Key: ExchangeSession]>([:])
 
     init(_ source: SessionSource, _ onServerTrust: TrustAnswer) {
@@ -38,7 +38,7 @@ final class SessionPool: Sendable {
         guard let demands = request.tlsDemands, source.system == .apple else {
             return isOwn ? ExchangeSession(source, onServerTrust, open: open) : shared
         }
-        // A session for each origin: of two hosts of one HTTP/2 server, the second would get no challenge.
+        // Each origin has a session. With a shared one, the second of two hosts of one HTTP/2 server would cause no challenge.
         let key = Key(demands: demands, origin: demands.concernServer ? request.origin : nil)
         return demanding.withLock { known in
             if let session = known[key] { return session }
@@ -54,8 +54,8 @@ final class SessionPool: Sendable {
         for session in demanding.withLock({ Array($0.values) }) { session.finish() }
     }
 
-    /// Rejects new requests, and waits for the end of the sessions, but at most for five seconds: URLSession never reports the end of a task
-    /// that it has lost.
+    /// Rejects new requests, and waits for the end of the sessions, but at most for five seconds: URLSession never reports the end of a
+    /// task that it has lost.
     func shutdown() async {
         open.close()
         finish()

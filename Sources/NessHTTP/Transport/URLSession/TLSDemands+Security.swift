@@ -20,7 +20,7 @@ extension ClientIdentity {
     func credential() throws -> URLCredential {
         var items: CFArray?
         var options: [String: Any] = [kSecImportExportPassphrase as String: password]
-        // Before, the system adds the identity to the default keychain of a Mac.
+        // Earlier systems add the identity to the default keychain of a Mac.
         if #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) { options[kSecImportToMemoryOnly as String] = true }
         let status = SecPKCS12Import(certificates as CFData, options as CFDictionary, &items)
         // The comparison of type numbers makes the forced cast below safe. A conditional cast to a type of Core Foundation checks nothing.

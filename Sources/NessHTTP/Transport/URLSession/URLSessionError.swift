@@ -5,7 +5,7 @@ import Foundation
 /// A `URLSessionError` never means a cancellation by the caller: an exchange that Ness has canceled has ended before, and its later errors
 /// are ignored.
 enum URLSessionError {
-    /// The part of an exchange that was over when it failed.
+    /// The progress of an exchange when it failed.
     struct Progress {
         /// True if bytes of the request's body were sent.
         var hasSent = false
@@ -18,7 +18,7 @@ enum URLSessionError {
     /// Makes the error of an exchange.
     /// - Parameters:
     ///   - error: URLSession's error.
-    ///   - progress: The part of the exchange that was over.
+    ///   - progress: The progress of the exchange.
     ///   - system: The implementation of URLSession.
     static func map(_ error: any Error, after progress: Progress, on system: URLSessionSystem = .current) -> TransportError {
         let error = error as NSError
@@ -31,13 +31,14 @@ enum URLSessionError {
         case .apple:
             var kind = appleKind(error)
             let stream = StreamError(error)
-            // The network went away during the exchange. Without a network, URLSession would neither send nor have a connection.
+            // URLSession sent a request or had a connection, so the network was lost during the exchange.
             if kind == .offline, progress.hasBegun || stream.codes.contains(ENOTCONN) || stream.hasPeer { kind = .connectionLost }
             // The server closed the connection during the handshake.
             if kind == .tls, stream.isCutOff { kind = .connectionLost }
             // Some bytes went out or came in, so the server may have acted, regardless of what ended the exchange afterwards.
             if progress.hasSent || progress.hasHead, [.offline, .cannotConnect, .tls].contains(kind) { kind = .connectionLost }
-            // A body shorter than its Content-Length has the code of a broken connection. A reset one says so beneath.
+            // URLSession reports a body shorter than its Content-Length as a lost connection. After a reset, an underlying error has
+            // ECONNRESET.
             if progress.hasHead, kind == .connectionLost, error.code == NSURLErrorNetworkConnectionLost, !stream.codes.contains(ECONNRESET)
             {
                 kind = .truncated
@@ -58,7 +59,7 @@ enum URLSessionError {
     private static func reason(_ error: NSError) -> String {
         var described = error.localizedDescription
         if error.domain == NSURLErrorDomain, error.code == NSURLErrorDataLengthExceedsMaximum {
-            // The system's text is about a resource that is too large.
+            // The system's text is misleading: it is about a resource that is too large.
             described += "; URLSession sends no GET with a body"
         }
         let beneath = (error.userInfo[NSUnderlyingErrorKey] as? NSError)?.localizedDescription
@@ -111,9 +112,9 @@ enum URLSessionError {
         }
     }
 
-    /// The facts about a connection that stand in the undocumented parts of an error, or of the errors beneath it.
+    /// Facts about a connection, from undocumented keys of an error and of its underlying errors.
     private struct StreamError {
-        /// Numbers of POSIX or, if they are negative, of Secure Transport.
+        /// POSIX codes, or, if they are negative, codes of Secure Transport.
         var codes: Set<Int32> = []
         /// True if there was a connection to a peer.
         var hasPeer = false
@@ -132,13 +133,13 @@ enum URLSessionError {
         var isCutOff: Bool { !codes.isDisjoint(with: [-9805, -9806, -9816, ECONNRESET, ENOTCONN]) }
         /// True if a policy of the app rejected the server: errSSLFatalAlert.
         var isPolicy: Bool { codes.contains(-9802) }
-        /// The reason of a failure of TLS; `nil` if only URLSession's own code tells it. The other number is errSSLHostNameMismatch.
+        /// The reason of a TLS failure; `nil` if only URLSession's own code determines it. -9843 is errSSLHostNameMismatch.
         var tlsFailure: TLSFailure? { isPolicy ? .other : codes.contains(-9843) ? .wrongHost : nil }
     }
 
     // MARK: both
 
-    /// The kind of a code of URLSession's domain; `nil` if the code does not tell it.
+    /// The kind of a code of URLSession's domain; `nil` if the code does not determine it.
     private static func kind(_ code: Int) -> TransportError.Kind? {
         switch code {
         case NSURLErrorNotConnectedToInternet, NSURLErrorDataNotAllowed, NSURLErrorInternationalRoamingOff, NSURLErrorCallIsActive:

@@ -22,7 +22,8 @@ extension URLSessionExchange {
     }
 
     #if canImport(Network)
-    /// Stops the idle timer and frees the host's slot until there is a network. URLSession does not report the end of its wait.
+    /// Stops the idle timer and frees the host's slot until there is a network. URLSession does not report the end of its wait, so a
+    /// separate task watches the network.
     func waitForNetwork() {
         control?.waitsForNetwork()
         let watch = Task { [unusable, control] in
@@ -48,7 +49,7 @@ extension URLSessionExchange {
         if !hasEnded { report(.interim(statusCode: response.statusCode, headers: ResponseHeaders.make(response, on: system))) }
     }
 
-    /// Ends the exchange after a challenge about certificates was rejected. URLSession then only says that the task was canceled.
+    /// Ends the exchange after a challenge about certificates was rejected. URLSession itself would only report that the task was canceled.
     func rejected(_ failure: TLSFailure, _ reason: String) {
         end(.failure(TransportError(.tls, reason, tlsFailure: failure)))
     }
@@ -94,13 +95,13 @@ extension URLSessionExchange {
         state.withLock { $0.heads.offerRedirect(redirect) }
     }
 
-    /// Does not follow a redirect. On Linux a canceled task must get no decision.
+    /// Tells URLSession not to follow a redirect. On Linux a canceled task must not receive this decision.
     func answerRedirect(_ refuse: () -> Void) {
         answering.withLock { _ in if system == .apple || !hasEnded { refuse() } }
     }
 
-    /// URLSession on Linux never reports a redirect without a Location, and loses its body. The exchange then fails with an error that
-    /// holds the head. Returns false if the exchange has ended in this way.
+    /// Reports the head of a redirect without a Location. URLSession on Linux does not report it, and loses its body. If there is a body,
+    /// the exchange ends with an error. Returns false in that case.
     private func reportUnreported(_ response: URLResponse?) -> Bool {
         guard system == .linux, !state.withLock({ $0.heads.hasResponse }), let response = response as? HTTPURLResponse,
             [301, 302, 303, 305, 306, 307, 308].contains(response.statusCode),
@@ -125,10 +126,10 @@ extension URLSessionExchange {
 
     func completed(_ error: (any Error)?, _ response: URLResponse?) {
         guard !hasEnded else { return }
-        // A held head is not reported: it may be that of a proxy that did not reach the server.
+        // After an error, a held head is not reported: it may be the head of a proxy that did not reach the server.
         if let error {
-            // URLSession on Apple platforms withholds the head until it has guessed the type of the body, and reports none if the body ends
-            // before. The task knows it.
+            // URLSession on Apple platforms withholds the head until it has guessed the type of the body. If the body ends before, it does
+            // not report the head, but the task has it.
             if system == .apple, let response { received(response) }
             let progress = state.withLock { $0.progress }
             return end(.failure(URLSessionError.map(error, after: progress, on: system)))

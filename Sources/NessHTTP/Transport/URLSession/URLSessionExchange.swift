@@ -28,7 +28,7 @@ final class URLSessionExchange: Sendable {
         var holdsPlace = false
     }
 
-    /// The implementation of URLSession whose rules count.
+    /// The implementation of URLSession below.
     let system: URLSessionSystem
     /// True if a compressed body is accepted. On Linux only a request that asks for compression takes the risk of an undetected truncation.
     let takesCompressed: Bool
@@ -90,9 +90,9 @@ final class URLSessionExchange: Sendable {
 
     // MARK: start and end
 
-    /// The queue that cancels tasks. `cancel()` blocks its thread, so it runs neither on the caller's thread nor on the one that calls the
-    /// delegate: it waits for that one. The queue is serial, because it then uses a separate thread. A concurrent queue would block
-    /// threads that run Swift tasks.
+    /// The queue that cancels tasks. `cancel()` waits for the thread that calls the delegate, so it must not run there, and must not block
+    /// the caller's thread. The queue is serial, so that it uses a separate thread. A concurrent queue would block threads that run Swift
+    /// tasks.
     static let cancelQueue = DispatchQueue(label: "ness.urlsession.cancel")
 
     var isStreamed: Bool { streamed != nil }
@@ -125,8 +125,8 @@ final class URLSessionExchange: Sendable {
         if isLate { writer.close() }
     }
 
-    /// Closes the streams that URLSession reads the body from. The task has ended, or none was made: a running one would take the end of
-    /// its stream for the end of a whole body.
+    /// Closes the streams that URLSession reads the body from. Call this once the task has ended, or if none was made: a running task would
+    /// take the end of its stream for the end of a complete body.
     func releaseBody() {
         let writers = state.withLock { state in
             state.hasReleasedBody = true
@@ -142,7 +142,7 @@ final class URLSessionExchange: Sendable {
         let stop: @Sendable () -> Void = { [self] in
             Self.cancelQueue.async { [self] in answering.withLock { _ in task.cancel() } }
         }
-        // After the end nothing would release the closure, which holds this exchange, and with it the URLSession and a download's file.
+        // After the end nothing would release the closure. It retains this exchange, and with it the URLSession and a download's file.
         let isLate = state.withLock { state in
             if !state.hasEnded { state.stop = stop }
             return state.hasEnded
@@ -164,6 +164,7 @@ final class URLSessionExchange: Sendable {
         close(stops: true)
     }
 
+    /// Marks the exchange as ended and releases its resources. Cancels the task if `stops` is true.
     func close(stops: Bool) {
         let (stop, producers, watch): ((@Sendable () -> Void)?, [BodyProducer], Task<Void, Never>?) = state.withLock { state in
             defer { (state.stop, state.producers, state.networkWatch) = (nil, [], nil) }
@@ -184,8 +185,8 @@ final class URLSessionExchange: Sendable {
         if mailbox.room(besides: 0) == 0 { adjustFlow() }
     }
 
-    /// Suspends the task while the mailbox is full, which holds the server back, and resumes it afterwards. URLSession on Linux cannot pause
-    /// a task: it would receive the body again from the start.
+    /// Suspends the task while the mailbox is full, which holds the server back, and resumes it afterwards. URLSession on Linux cannot
+    /// pause a task: it would receive the body again from the start.
     func adjustFlow() {
         guard system == .apple else { return }
         // The state of the mailbox is read inside the lock, so the last of several calls leaves the task as the mailbox demands.

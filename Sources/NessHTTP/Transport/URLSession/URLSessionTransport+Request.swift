@@ -35,12 +35,12 @@ extension URLSessionTransport {
             // White space around a value has no meaning, but libcurl omits a field whose value is only white space.
             urlRequest.addValue(HeaderFieldValue.trimmed(field.value), forHTTPHeaderField: field.name)
         }
-        // URLSession's own would change with the system, and no step above would know it.
+        // URLSession's own value would change with the system, and the pipeline would not know it.
         if !request.headers.contains(HeaderName.userAgent) {
             urlRequest.setValue(HTTPHeaders.defaultUserAgent, forHTTPHeaderField: HeaderName.userAgent)
         }
-        // Without a value URLSession on Apple platforms would send the user's languages, which no step above knows: the cache would give a
-        // response in one language to a request that prefers another.
+        // Without a value URLSession on Apple platforms would send the user's languages, which the pipeline does not know: the cache would
+        // return a response in one language to a request that prefers another.
         if !request.headers.contains(HeaderName.acceptLanguage) {
             urlRequest.setValue(system == .apple ? "*" : leftOut, forHTTPHeaderField: HeaderName.acceptLanguage)
         }
@@ -59,8 +59,8 @@ extension URLSessionTransport {
         return urlRequest
     }
 
-    /// The value of a field that must not be sent on Linux. Without a value, URLSession and libcurl would add their own. An empty value would
-    /// be sent as an empty field, and some servers respond to an empty `Expect` with 417.
+    /// The value of a field that must not be sent on Linux. Without a value, URLSession and libcurl would add their own. An empty value
+    /// would be sent as an empty field, and some servers respond to an empty `Expect` with 417.
     private static let leftOut = " "
 
     /// Sets the request's body if it is to be in memory. Returns the body if it is to be streamed.

@@ -65,7 +65,7 @@ public final class URLSessionTransport: ControlledTransport {
     /// The proxies of the configuration on Apple platforms. Empty on Linux, where they come from the environment.
     public let route: String
     private let prepare: @Sendable (inout URLRequest, HTTPRequest) -> Void
-    /// The hosts that may get the system's credentials, or the mistake in them.
+    /// The hosts that may receive the system's credentials, or the error in the list.
     private let systemHosts: Result<HostRules<Bool>, any Error>
     let sessions: SessionPool
     private var system: URLSessionSystem { sessions.source.system }
@@ -84,9 +84,9 @@ public final class URLSessionTransport: ControlledTransport {
     ///     cache, credentials, additional headers, timeouts and limits, and overrides those of the closure. On Linux the closure is called
     ///     for every session, and some requests have a separate session. There only `protocolClasses` has an effect: proxies, TLS versions,
     ///     service types and waiting for a network have none.
-    ///   - prepare: Changes a request just before URLSession gets it, for what only URLSession offers, such as `networkServiceType`. It
-    ///     must not change the method, the URL or the body, by which the pipeline knows the request. A changed method or URL fails the
-    ///     exchange with `NessError.Kind.invalidRequest`. Runs off the main thread, once for each exchange.
+    ///   - prepare: Changes a request just before URLSession receives it, to set properties that only URLSession has, such as
+    ///     `networkServiceType`. It must not change the method, the URL or the body, by which the pipeline knows the request. A changed
+    ///     method or URL fails the exchange with `NessError.Kind.invalidRequest`. Runs off the main thread, once for each exchange.
     ///   - systemCredentials: The hosts whose servers may get the user's system credentials by Negotiate (Kerberos) or NTLM, without a
     ///     question. For the form of a host, see `ServerTrust`. A mistake in one fails every request. Has no effect on Linux.
     public convenience init(
@@ -121,7 +121,7 @@ public final class URLSessionTransport: ControlledTransport {
             configuration.urlCredentialStorage = systemCredentials.isEmpty ? nil : .shared
             #endif
             configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-            // The pipeline limits connections. A request that waited inside URLSession would have its timers running.
+            // The pipeline limits connections. While a request waited inside URLSession, its timers would run.
             configuration.httpMaximumConnectionsPerHost = 1_000
             return configuration
         }
@@ -157,12 +157,12 @@ public final class URLSessionTransport: ControlledTransport {
         _ request: HTTPRequest, under control: (any ExchangeControl)?, receive: @escaping @Sendable (TransportEvent) async throws -> Void
     ) async throws {
         let request = system == .linux ? try await Self.collected(request, receive) : request
-        // libcurl finds connections that only seem to be alive. On a shared one, an unsolicited response would be taken for the body of a
-        // stream or a download.
+        // libcurl may reuse a connection that only seems to be alive, and would repeat the request. On a shared connection, an unsolicited
+        // response would be taken for the body of a stream or a download.
         let isOwn = system == .linux && (request.needsYoungConnection || control?.streamsResponse == true)
         var made = try Self.makeURLRequest(request, on: system)
         // With `close`, both sides close the connection before the exchange ends. Otherwise it would stay open until the session is
-        // released, after its place in the host's limit was freed.
+        // released, although the host's slot was freed before.
         if isOwn { made.setValue("close", forHTTPHeaderField: HeaderName.connection) }
         let streamed = try Self.place(request.body, in: &made, on: system)
         prepare(&made, request)
@@ -172,7 +172,7 @@ public final class URLSessionTransport: ControlledTransport {
         let urlRequest = made, usesSystem = try usesSystemCredentials(for: request)
         try Task.checkCancellation()
         let session = sessions.session(for: request, isOwn: isOwn)
-        // In this task, because the configuration runs code of the application.
+        // Made in this task, because it runs code of the application.
         let configuration = session.reserve() ? nil : configuration()
         defer { session.release() }
         let exchange = URLSessionExchange(
