@@ -139,6 +139,25 @@ struct CredentialTests {
         }
     }
 
+    @Test("a 401 to an attempt without a credential is retried, even if the attempt before had one")
+    func attemptWithoutCredential() async throws {
+        let rig = Rig {
+            let attempts = Tally(), other = URL(string: "https://other.test/y")
+            $0.authentication = BasicAuthentication(user: "ada", password: "secret")
+            $0.retryControl = CounterRetryControl(maxRetryCount: 3)
+            $0.loaders = [
+                .modifyRequest { request in
+                    attempts.enter()
+                    if attempts.total == 2, let other { request.url = other }
+                }
+            ]
+        }
+        rig.mock.on(.get, "/x", replies: [.status(503), .status(200)])
+        rig.mock.on(.get, "/y", replies: [.status(401)])
+        #expect(try await rig.ness.get("x").validate(statusCode: 200).response().statusCode == 200)
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] != nil } == [true, false, true])
+    }
+
     @Test("a custom authentication renews its credential with the manager of the request, and learns that it is new")
     func ownRenewal() async throws {
         final class Keys: Authentication {

@@ -114,7 +114,11 @@ struct CallState: Sendable {
     private mutating func change<Value>(_ body: (inout Active) -> Value) -> Value? { active?.change(body) }
 
     /// An attempt has failed, and another one may follow.
-    mutating func noteFailure(_ failure: Unaccepted) { _ = change { $0.lastFailure = failure } }
+    mutating func noteFailure(_ failure: Unaccepted) {
+        // The next attempt may have no credential.
+        facts.authentication = .none
+        _ = change { $0.lastFailure = failure }
+    }
 
     // MARK: the start
 
