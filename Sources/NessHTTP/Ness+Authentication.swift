@@ -1,5 +1,6 @@
 extension AuthenticationContext {
-    /// The manager that sends the request; `nil` outside of a manager. Send the requests of a renewal with its `withoutAuthentication()`.
+    /// The manager that sends the request; `nil` outside of a manager, and once it has been released. Send the requests of a renewal with
+    /// its `withoutAuthentication()`: others would wait for the renewal themselves.
     public var ness: Ness? { step?.manager() as? Ness }
 }
 
@@ -51,7 +52,7 @@ extension RefreshableAuthentication {
             timeout: timeout, clock: clock,
             apply: apply
         ) { stale, occasion in
-            guard let ness = occasion.context.ness else {
+            guard let ness = occasion.manager as? Ness else {
                 let reason = "there is no manager to renew the credential with"
                 throw NessError(.invalidRequest, NessError.Context(request: occasion.request, response: occasion.response, reason: reason))
             }

@@ -41,7 +41,7 @@
 /// **Threads.** The methods run off the main thread, in the request's task, and for several requests at the same time. When the caller
 /// drops the request, Ness cancels that task.
 ///
-/// **Wrapping.** An authentication that asks another one passes the context on to it.
+/// **Wrapping.** An authentication that wraps another must pass it the context.
 ///
 /// **Testing.** Call the methods with an `HTTPRequest`, an `HTTPResponse` and an `AuthenticationContext()` that you make. For the whole
 /// exchange, let a `MockTransport` of the module `NessTesting` return 401 first and 200 after.

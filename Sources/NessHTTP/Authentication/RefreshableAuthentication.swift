@@ -55,8 +55,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
         let request: HTTPRequest
         /// The response that rejected the credential; `nil` if the credential was stale before the request was sent.
         let response: HTTPResponse?
-        /// The circumstances of that request.
-        let context: AuthenticationContext
+        /// The manager that sends the request, retained until the refresh has ended; `nil` outside of a manager.
+        let manager: (any AnyObject & Sendable)?
     }
 
     /// Makes an authentication that renews its credential when the server rejects it.
@@ -165,7 +165,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     private func waitForCredential(
         newerThan generation: Int, for request: HTTPRequest, after response: HTTPResponse? = nil, in context: AuthenticationContext
     ) async throws {
-        let occasion = Occasion(request: request, response: response, context: context)
+        let occasion = Occasion(request: request, response: response, manager: context.step?.manager())
         while true {
             // A request that was dropped must not start a refresh, even if a loader has ignored the drop. Nor may one from before a reset:
             // the manager would end its refresh again and again.
@@ -180,7 +180,7 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 return (refresh, (state.credential, state.generation))
             }
             guard let refresh else { return }
-            if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion) }
+            if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion, in: context) }
             do {
                 if try await refresh.wait(countedBy: context.step?.waiting) { return }
                 let reason = "the refresh of the credential waits for this request"
@@ -198,10 +198,10 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
     }
 
     private func start(
-        _ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion
+        _ running: RunningRefresh, replacing stale: Credential, _ generation: Int, _ occasion: Occasion, in context: AuthenticationContext
     ) {
-        let clock = clock ?? occasion.context.step?.clock ?? .realTime
-        running.start(registeredBy: occasion.context.attempt?.register) { [self] in
+        let clock = clock ?? context.step?.clock ?? .realTime
+        running.start(registeredBy: context.attempt?.register) { [self] in
             let stopTimer = timeout.map { timeout in
                 clock.startTimer(after: timeout) { running.end(with: .failure(RunningRefresh.TimedOut())) }
             }

@@ -24,8 +24,6 @@ public final class CacheFolder: CacheStorage {
 
     private static let suffix = ".nesscache"
     private static let temporarySuffix = ".nesscache-part"
-    /// The seconds after which no process still writes a record.
-    private static let longestWrite = 3_600.0
     /// The most bytes of a file, because a file is read as a whole.
     private static let fileLimit = Int(Int32.max)
 
@@ -157,12 +155,7 @@ public final class CacheFolder: CacheStorage {
         var found: [(key: CacheStorageKey, size: Int, used: Double)] = []
         for file in (try? files.contentsOfDirectory(atPath: folder)) ?? [] {
             let path = "\(folder)/\(file)"
-            // A process left this file behind when it ended during a write. A younger one may be of a write that is still running.
-            if file.endsExactly(with: Self.temporarySuffix), let written = Self.status(path)?.used,
-                Date().timeIntervalSince1970 - written > Self.longestWrite
-            {
-                unlink(path)
-            }
+            if file.endsExactly(with: Self.temporarySuffix) { OpenFile.removeLeftover(path) }
             guard file.endsExactly(with: Self.suffix), let name = String(file.utf8.dropLast(Self.suffix.utf8.count)),
                 let key = CacheStorageKey(rawValue: name), let (size, used) = Self.status(path)
             else { continue }

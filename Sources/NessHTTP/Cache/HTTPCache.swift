@@ -192,7 +192,8 @@ public final class HTTPCache: Sendable {
         }
     }
 
-    /// Removes every response with a key.
+    /// Removes every response with a key. Running fetches of the URL for other users are not stored either: for them as well, the resource
+    /// may have changed.
     func remove(_ key: CacheKey, _ clock: PipelineClock) async {
         await remove(key.digests.map { .record($0) }, clock) {
             $0.forget([key]) { $0.url == key.url }

@@ -128,17 +128,12 @@ extension CookieJar {
         }
     }
 
-    /// Removes the files that killed processes left behind in the middle of a write. A write takes milliseconds: a file of more than an
-    /// hour belongs to no process that still writes.
+    /// Removes the files that killed processes left behind in the middle of a write.
     private func removeLeftovers(of file: URL) {
         let folder = file.deletingLastPathComponent(), start = file.lastPathComponent + "."
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where name.startsExactly(with: start) {
-            let path = folder.appendingPathComponent(name, isDirectory: false).path
-            guard UUID(uuidString: String(name.utf8.dropFirst(start.utf8.count)) ?? "") != nil,
-                let written = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date,
-                written < Date(timeIntervalSinceNow: -3_600)
-            else { continue }
-            unlink(path)
+            guard UUID(uuidString: String(name.utf8.dropFirst(start.utf8.count)) ?? "") != nil else { continue }
+            OpenFile.removeLeftover(folder.appendingPathComponent(name, isDirectory: false).path)
         }
     }
 }

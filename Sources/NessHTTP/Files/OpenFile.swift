@@ -191,6 +191,15 @@ final class OpenFile: Sendable {
         close(descriptor)
     }
 
+    /// Removes an unfinished file that a killed process left behind. A write takes milliseconds: a file of less than an hour stays, because
+    /// another process may be writing it.
+    static func removeLeftover(_ path: String) {
+        guard let written = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date,
+            written < Date(timeIntervalSinceNow: -3_600)
+        else { return }
+        unlink(path)
+    }
+
     /// Renames a file. A file with the new name is replaced in one step.
     static func rename(_ path: String, to newPath: String) throws {
         guard Foundation.rename(path, newPath) == 0 else { throw FileError("rename", newPath) }

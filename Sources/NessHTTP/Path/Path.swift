@@ -113,6 +113,7 @@ final class Pipeline: Sendable {
         var context = context
         while true {
             let outcome: Result<HTTPResponse, any Error>
+            context.call.beginAttempt()
             do {
                 let response = try await attempt(preparation.prepared(request, in: context), context)
                 // A pause ended the flight with an error, but a loader may have turned that error into a response. The attempt must still

@@ -37,7 +37,9 @@ extension HTTPHeaders {
     /// `$0.defaultHeaders["Accept-Language"] = HTTPHeaders.standardAcceptLanguage`. The cache then keeps a response for each language.
     public static var standardAcceptLanguage: String { acceptLanguage(of: Locale.preferredLanguages) }
 
-    /// Makes a valid `Accept-Language` from at most nine languages, the preferred one first. Returns `*`, any language, if there is none.
+    /// Makes the value of an `Accept-Language` field.
+    /// - Parameter languages: The languages, the preferred one first. The first nine valid ones count.
+    /// - Returns: A valid value; `*`, which means any language, if no language is valid.
     package static func acceptLanguage(of languages: [String]) -> String {
         let isTag = { (text: String) in !text.isEmpty && text.allSatisfy { $0 == "-" || $0.isASCII && ($0.isLetter || $0.isNumber) } }
         let tags = languages.map { $0.replacingOccurrences(of: "_", with: "-") }.filter(isTag)

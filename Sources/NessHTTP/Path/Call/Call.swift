@@ -251,6 +251,9 @@ final class Call: Sendable {
 
     // MARK: the attempts
 
+    /// Notes the start of an attempt. It may have no credential, although the attempt before had one.
+    func beginAttempt() { state.withLock { $0.facts.authentication = .none } }
+
     /// Notes a failed attempt that another one may follow. If the call then ends without another outcome, as at the deadline, its error
     /// contains the response and the error of this attempt.
     func noteFailure(_ failure: Unaccepted) { state.withLock { $0.noteFailure(failure) } }

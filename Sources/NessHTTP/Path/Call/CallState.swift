@@ -1,7 +1,7 @@
 /// The state of a call.
 ///
-/// A plain value that the lock of `Call` guards. Each event is a mutating function. It returns the effects, which `Call` carries out after
-/// it has released the lock.
+/// A plain value that the lock of `Call` guards. Each event is a mutating function. It returns the effects (`CallState+Effects.swift`),
+/// which `Call` carries out after it has released the lock.
 struct CallState: Sendable {
     enum Phase: Sendable {
         /// New, running or paused; for a stream, until its body has arrived. `active` holds the references of this phase.
@@ -25,7 +25,7 @@ struct CallState: Sendable {
         /// Fails the work that a stored response can replace; `nil` if the deadline ends the call itself: see `Call.untilDeadline(_:)`.
         fileprivate var abandon: (@Sendable (any Error) -> Void)?
         /// The manager's registry, and the call's number in it; `nil` before the start.
-        fileprivate var registration: (registry: RunningRequests, id: Int)?
+        fileprivate(set) var registration: (registry: RunningRequests, id: Int)?
         /// The job that the caller is attached to; `nil` before the first flight, and for a request that cannot be continued.
         fileprivate(set) var job: DownloadJob?
         /// True if a pause has ended the call's part in its last flight, or kept the call from entering one.
@@ -114,11 +114,7 @@ struct CallState: Sendable {
     private mutating func change<Value>(_ body: (inout Active) -> Value) -> Value? { active?.change(body) }
 
     /// An attempt has failed, and another one may follow.
-    mutating func noteFailure(_ failure: Unaccepted) {
-        // The next attempt may have no credential.
-        facts.authentication = .none
-        _ = change { $0.lastFailure = failure }
-    }
+    mutating func noteFailure(_ failure: Unaccepted) { _ = change { $0.lastFailure = failure } }
 
     // MARK: the start
 
@@ -133,19 +129,6 @@ struct CallState: Sendable {
     mutating func start(_ task: Task<Void, Never>) { if change({ $0.task = task }) == nil { task.cancel() } }
 
     // MARK: the end
-
-    /// The effects of an end, and what is released outside the lock.
-    struct End: Sendable {
-        let held: Active
-        /// The task to cancel. `nil` if it runs a flight that others may have joined: the last member to leave cancels it.
-        let task: Task<Void, Never>?
-        /// False if the observers are notified later, when the reader of the stream ends.
-        let tellsObservers: Bool
-
-        var deadlineTimer: StartedTimer? { held.deadline?.timer }
-        var owner: (any CallOwner)? { if case .owner(let owner) = held.result { owner } else { nil } }
-        func unregister() { if let (registry, id) = held.registration { registry.remove(id) } }
-    }
 
     /// The call ends. Only the first end counts.
     /// - Parameters:
@@ -166,14 +149,6 @@ struct CallState: Sendable {
         }
         phase = .unread(response)
         return End(held: held, task: task, tellsObservers: false)
-    }
-
-    /// The effects of a reader's end.
-    enum ReaderEnd: Sendable {
-        /// The wire still runs: the call ends.
-        case call(End, HTTPResponse)
-        /// The wire has ended: observers hear of the end.
-        case observers(HTTPResponse)
     }
 
     /// The reader of a stream has read enough, failed, or was dropped. Only its first end counts.
@@ -289,13 +264,6 @@ struct CallState: Sendable {
     /// Sets the closure that fails replaceable work, at the start of the work. Clears it at the end, with `nil`.
     mutating func setAbandon(_ abandon: (@Sendable (any Error) -> Void)?) { _ = change { $0.abandon = abandon } }
 
-    /// The effect of the deadline.
-    enum DeadlineEffect: Sendable {
-        case end
-        /// The closure is called instead of ending the call.
-        case abandon(@Sendable (any Error) -> Void)
-    }
-
     /// The deadline passes.
     /// - Returns: The effect. `nil` if the call was paused after the timer had fired: the deadline then waits for the resume.
     mutating func passDeadline() -> DeadlineEffect? {
@@ -315,13 +283,6 @@ struct CallState: Sendable {
     }
 
     // MARK: the pause
-
-    /// The effects of a pause.
-    struct Pause: Sendable {
-        let wait: Wait
-        let others: [Flight.Member]
-        let deadlineTimer: StartedTimer?
-    }
 
     /// The call is paused.
     /// - Returns: The effects; `nil` for a call that is paused or has ended.

@@ -59,7 +59,6 @@ final class ResponseCollector: PartialResponse {
 
     // Synchronous work is in functions that are not inlined. Otherwise the frame of `receiveForSink` would have room for all of it, and
     // allocating the frame would take longer than the work.
-
     /// Receives an event of a response whose body a sink may take.
     @inline(never)
     func receiveForSink(_ event: TransportEvent) async throws {

@@ -185,7 +185,6 @@ final class Wire: Sendable {
     }
 
     // Not inlined, because a `NessError` takes more than 100 bytes, and the frame of `send` would have room for several.
-
     /// Returns the error of a request, and notes that a server may have acted on it.
     @inline(never)
     private func failure(

@@ -19,7 +19,7 @@ import CNessCurl
 /// | – | looks for dead connections once a second only (from 8.13 on) | checks the socket before each send, with every version (8.14, 8.23) |
 /// | 8.17 | loses buffered bytes if the transfer is paused again while libcurl delivers them (from 8.13 on) | does not pause meanwhile (8.16) |
 /// | 8.19 | does not report whether a look-up is for a proxy (from 8.7 on) | looks the proxy's name up first, then the host's (8.12, 8.16) |
-/// | 8.19 | does not report that the server refused a stream of a reused connection | reports that the server may have acted (not tried) |
+/// | 8.19 | reports a stream that the server rejected as a lost connection, if the connection was reused | reports that the server may have acted (not tried) |
 struct CurlLibrary: Sendable {
     /// The version as 0xMMmmpp.
     let version: UInt32

@@ -182,8 +182,9 @@ final class ExchangeSession: Sendable {
     func waitsForNetwork(_ task: any SessionTask) { exchange(for: task)?.waitForNetwork() }
     #endif
 
-    /// Rejects a redirect. On Apple platforms, the task does not end until `refuse` is called. On Linux, `refuse` must not be called once
-    /// the task has been canceled.
+    /// Handles a redirect, which the task must not follow.
+    /// - Parameter refuse: Tells the task not to follow. On Apple platforms it is always called, because the task waits for it. On Linux it
+    ///   is not called after the task was canceled.
     func redirected(_ response: HTTPURLResponse, by task: any SessionTask, refuse: @escaping @Sendable () -> Void) {
         guard let exchange = checkedExchange(for: task) else { return source.system == .apple ? refuse() : () }
         exchange.redirected(response)
