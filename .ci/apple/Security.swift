@@ -46,5 +46,6 @@ public func SecPKCS12Import(
 extension URLCredential {
     public enum Persistence: UInt, Sendable { case none, forSession, permanent, synchronizable }
 
+    public convenience init(user: String, password: String, persistence: Persistence) { self.init() }
     public convenience init(identity: SecIdentity, certificates certArray: [Any]?, persistence: Persistence) { self.init() }
 }

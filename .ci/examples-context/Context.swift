@@ -89,6 +89,7 @@ var chainFile: URL { stub() }
 var file: URL { stub() }
 var keyFile: URL { stub() }
 var film: URL { stub() }
+var record: URL { stub() }
 var photo: URL { stub() }
 var photos: URL { stub() }
 var folder: URL { stub() }

@@ -79,6 +79,12 @@ void ness_curl_block_broken_pipes(void) {
 void ness_curl_enter(void) { pthread_rwlock_rdlock(&in_use); }
 void ness_curl_leave(void) { pthread_rwlock_unlock(&in_use); }
 
+bool ness_curl_is_in_use(void) {
+    if (pthread_rwlock_trywrlock(&in_use) != 0) return true;
+    pthread_rwlock_unlock(&in_use);
+    return false;
+}
+
 static void load_curl(void) {
     void *library = NULL;
 #define FIND(member, name) \

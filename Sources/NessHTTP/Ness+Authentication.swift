@@ -1,6 +1,6 @@
 extension AuthenticationContext {
-    /// The manager that sends the request; `nil` outside of a manager, and once it has been released. Send the requests of a renewal with
-    /// its `withoutAuthentication()`: others would wait for the renewal themselves.
+    /// The manager that sends the request. `nil` outside of a manager, and after the manager was released. Send a renewal's requests with
+    /// `ness.withoutAuthentication()`: an authenticated request would wait for the renewal.
     public var ness: Ness? { step?.manager() as? Ness }
 }
 

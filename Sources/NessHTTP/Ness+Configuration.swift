@@ -142,7 +142,7 @@ extension Ness.Configuration {
 
 extension Ness.Configuration: RedactedValue {
     /// The base URL, the default headers, the type of authentication and the type of transport, without secrets.
-    public var description: String {
+    package var redactedDescription: String {
         "\(environment) \(type(of: transport))"
     }
 }
@@ -164,7 +164,7 @@ extension PipelineConfiguration {
     /// Copies the settings that the pipeline needs.
     init(_ configuration: Ness.Configuration) {
         var loaders = configuration.inserted
-        loaders.attempt = configuration.loaders + loaders.attempt
+        loaders[.attempt] = configuration.loaders + loaders[.attempt]
         self.init(
             loaders: loaders, retryBudget: configuration.retryBudget, retryControl: configuration.retryControl,
             cookies: configuration.cookies, cache: configuration.cache,

@@ -48,7 +48,8 @@ extension Ness {
             return {
                 while !isDone {
                     do {
-                        if let lastAnswer { try await clock.wait(until: lastAnswer + interval) }
+                        if let left = lastAnswer.map({ $0 + interval - clock.elapsed() }), left > .zero { try await clock.sleep(left) }
+                        try Task.checkCancellation()
                         defer { lastAnswer = clock.elapsed() }
                         return try await send().value
                     } catch {
@@ -59,13 +60,5 @@ extension Ness {
                 return nil
             }
         }
-    }
-}
-
-extension PipelineClock {
-    fileprivate func wait(until time: Duration) async throws {
-        let left = time - elapsed()
-        if left > .zero { try await sleep(left) }
-        try Task.checkCancellation()
     }
 }

@@ -2,10 +2,11 @@ extension Ness {
     /// Sends the request of a spec, and promises the model that the spec makes from the response.
     ///
     /// ```swift
-    /// let user = try await ness.request(.user(42)) {
+    /// let status = try await ness.request(GetStatus()) {
     ///     $0.set(retry: .never)
     /// }.value
     /// ```
+    /// For an example of a spec, see `ConnectionSpec`.
     /// - Parameters:
     ///   - spec: The spec.
     ///   - prepare: Changes the request of this call, after the spec's own `prepare(_:)`. Runs during this call.
@@ -27,14 +28,14 @@ extension Ness {
     public func request<Spec: ResponseSpec>(
         _ spec: some RequestSpec, parsedBy responseSpec: Spec, preparedBy prepare: (RequestBuilder) -> RequestBuilder = { $0 }
     ) -> RequestPromise<Spec.ResponseModel> {
+        let rule = ClosureValidator {
+            responseSpec.validate(response: $0)
+                ? .valid : .invalidWithReason("status \($0.statusCode), which \(Spec.self) does not accept")
+        }
+        let fallback: @Sendable (HTTPResponse) -> Spec.ResponseModel? = { responseSpec.statusFallbacks[$0.statusCode] }
         let reading = ResponseReading<Spec.ResponseModel>(
-            rule: ClosureValidator {
-                responseSpec.validate(response: $0)
-                    ? .valid : .invalidWithReason("status \($0.statusCode), which \(Spec.self) does not accept")
-            }, expectsJSON: responseSpec.expectsJSON,
-            takesAnyType: Spec.ResponseModel.self is any RawContent.Type,
-            isDecoded: { responseSpec.statusFallbacks[$0.statusCode] == nil },
-            parse: { try responseSpec.statusFallbacks[$0.statusCode] ?? responseSpec.parseResponse(response: $0) })
+            rule: rule, expectsJSON: responseSpec.expectsJSON, takesAnyType: Spec.ResponseModel.self is any RawContent.Type,
+            isDecoded: { fallback($0) == nil }, parse: { try fallback($0) ?? responseSpec.parseResponse(response: $0) })
         return prepare(httpRequest(spec)).valueRequest(reading)
     }
 
@@ -49,7 +50,7 @@ extension Ness {
         return spec.prepare(builder)
     }
 
-    /// Sends a typed request. Unlike the method for specs, it lets the compiler infer the type of `.user(42)`.
+    /// Sends a typed request. This overload exists so that the compiler infers the type of `.user(42)`.
     /// - Parameters:
     ///   - request: The request.
     ///   - prepare: Changes the request of this call. Runs during this call.

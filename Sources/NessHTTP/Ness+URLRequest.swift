@@ -27,20 +27,15 @@ extension Ness {
             if let body = request.httpBody {
                 builder.body = .success(HTTPBody(body))
             } else if request.httpBodyStream != nil {
-                builder.body = .failure(HTTPBodyError.notEncodable("an httpBodyStream can't be read: see set(streamBody:)"))
+                builder.body = .failure(InvalidRequest("an httpBodyStream can't be read: see set(streamBody:)"))
             }
-            if request.timeoutInterval != 60 { builder.timeout = Self.timeout(request.timeoutInterval) }
+            // NaN becomes zero. A timeout above 30 years means no limit.
+            if request.timeoutInterval != 60 { builder.timeout = .seconds(min(Double.maximum(0, request.timeoutInterval), 1e9)) }
             if !request.allowsCellularAccess { builder.settings.excludedNetworks.insert(.cellular) }
             #if !canImport(FoundationNetworking)
             if !request.allowsExpensiveNetworkAccess { builder.settings.excludedNetworks.insert(.expensive) }
             if !request.allowsConstrainedNetworkAccess { builder.settings.excludedNetworks.insert(.constrained) }
             #endif
         }
-    }
-
-    /// Converts a number of seconds, which may be infinite, or no number. That of 30 years or more means no limit.
-    private static func timeout(_ seconds: TimeInterval) -> Duration {
-        if seconds.isNaN { return .zero }
-        return .seconds(min(max(seconds, 0), 1e9))
     }
 }

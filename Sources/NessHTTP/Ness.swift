@@ -54,15 +54,11 @@ public final class Ness: Sendable {
     }
 
     private let settings: Settings
-    private let pipeline: Pipeline
-    let running: RunningRequests
-    /// The numbers of waiting requests, by what they wait for.
-    package let waiting: WaitingRequests
+    let pipeline: Pipeline
     /// False for a manager that `withoutAuthentication()` returned.
     let authenticates: Bool
     /// The manager with which this one shares everything. It calls the delegate, so it must live as long as this one.
     private let original: Ness?
-    let pipelineClock: PipelineClock
     let defaults: RequestDefaults
     private static let sharedDefault = Lock(Ness())
     /// The configuration with which the manager was made. For the current base URL, default headers and authentication see `environment`.
@@ -83,9 +79,6 @@ public final class Ness: Sendable {
         configure(&configuration)
         self.configuration = configuration
         defaults = RequestDefaults(configuration)
-        pipelineClock = PipelineClock(configuration.clock)
-        running = RunningRequests()
-        waiting = WaitingRequests()
         authenticates = true
         original = nil
         settings = Settings(configuration)
@@ -96,7 +89,7 @@ public final class Ness: Sendable {
                 return delegate.hooks(for: manager)
             })
         pipeline = Pipeline(
-            PipelineConfiguration(configuration), clock: pipelineClock, preparation: preparation, running: running, waiting: waiting,
+            PipelineConfiguration(configuration), clock: PipelineClock(configuration.clock), preparation: preparation,
             manager: { [settings] in settings.state.withLock { $0.manager } },
             duplicatedHandler: { [settings] in settings.state.withLock { $0.duplicatedHandler } })
         settings.state.withLock { $0.manager = self }
@@ -111,9 +104,7 @@ public final class Ness: Sendable {
         self.authenticates = authenticates
         original = other
         (settings, pipeline) = (other.settings, other.pipeline)
-        (running, waiting) = (other.running, other.waiting)
-        (pipelineClock, defaults) = (other.pipelineClock, other.defaults)
-        configuration = other.configuration
+        (configuration, defaults) = (other.configuration, other.defaults)
     }
 
     /// Returns a manager whose requests are not authenticated, for a login or the public parts of an API. It shares everything else with
@@ -133,6 +124,12 @@ public final class Ness: Sendable {
         get { settings.state.withLock { $0.observers } }
         set { settings.state.replace(\.observers, with: newValue) }
     }
+
+    /// The clock of every wait and timeout.
+    var pipelineClock: PipelineClock { pipeline.clock }
+
+    /// The numbers of waiting requests, by what they wait for.
+    package var waiting: WaitingRequests { pipeline.waiting }
 
     /// The largest number of concurrent exchanges with each origin. Other requests wait. A higher number starts waiting requests. A lower
     /// number ends no exchange, but none starts above it.
@@ -182,11 +179,11 @@ public final class Ness: Sendable {
     // MARK: ending requests
 
     /// Drops every request that is in flight. The manager remains usable.
-    public func dropAllRequests() { running.dropAll(in: nil) }
+    public func dropAllRequests() { pipeline.running.dropAll(in: nil) }
 
     /// Drops every request of a group that is in flight.
     /// - Parameter group: The group's name: see `RequestBuilder.add(group:)`.
-    public func dropAllRequests(in group: String) { running.dropAll(in: group) }
+    public func dropAllRequests(in group: String) { pipeline.running.dropAll(in: group) }
 
     /// Drops every request that is in flight, waits until no exchange is running, and discards the state that the pipeline and its loaders
     /// keep between requests.
@@ -200,23 +197,23 @@ public final class Ness: Sendable {
     ///
     /// The manager recognizes such a caller by its task, by tasks made with `Task { }` in it, and by handlers that were added to a promise
     /// in it. It does not recognize a detached task. Inside a transport, do not wait for a detached task that resets the manager.
-    public func reset() async { await running.reset { [pipeline] in await pipeline.reset() } }
+    public func reset() async { await pipeline.running.reset { [pipeline] in await pipeline.reset() } }
 
     /// Shuts the manager down permanently.
     ///
     /// New requests fail with `NessError.Kind.dropped`, except those that a credential refresh sends for a request in flight. Requests in
     /// flight may finish within the limit; Ness then drops the others. The method returns when every exchange and download has ended, the
-    /// files are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers share
+    /// files of downloads and the records of uploads are closed, and the transport has shut down: its sockets, threads and timers are gone. A transport that several managers share
     /// is shut down for all of them.
     ///
-    /// A paused download counts as in flight. When it is dropped, it keeps its partial file. Cache and cookies are not cleared. Canceling
+    /// A paused transfer counts as in flight. When it is dropped, a download keeps its partial file, and an upload its record. Cache and cookies are not cleared. Canceling
     /// the waiting task drops the requests in flight immediately. A second shutdown, and a reset afterwards, are harmless.
     ///
     /// Like `reset()`, this method may be awaited anywhere. Inside an exchange or a download of this manager it returns immediately, and
     /// the shutdown continues in the background.
     /// - Parameter limit: The longest time that requests in flight may still take, on the manager's clock.
     public func shutdown(within limit: Duration) async {
-        await running.shutDown(within: limit, pipelineClock) { [configuration, pipelineClock] in
+        await pipeline.running.shutDown(within: limit, pipelineClock) { [configuration, pipelineClock] in
             await configuration.transport.shutdown()
             pipelineClock.rest()
         }
@@ -227,17 +224,6 @@ public final class Ness: Sendable {
     /// The deadline is a time on the manager's clock, so a test with a `ManualClock` decides when it passes.
     /// - Parameter time: The time from now until the deadline. If it is not positive, the deadline has passed.
     public func deadline(after time: Duration) -> RequestDeadline { RequestDeadline(after: time, on: pipelineClock) }
-
-    // MARK: sending
-
-    func start(_ call: Call, for owner: any CallOwner) {
-        // The task retains the manager: its delegate and observers belong to the request until its end.
-        call.start(for: owner, in: running) { [self] call in try await pipeline.send(call) }
-    }
-
-    var steps: Execution.Steps { pipeline.steps }
-
-    func run(_ call: Call) async { await call.run { [pipeline] call in try await pipeline.send(call) } }
 }
 
 extension Ness: RequestSender {}

@@ -11,29 +11,51 @@ extension AnyPromise {
     /// - Returns: True if this call settled the promise.
     @usableFromInline
     final func settle(_ error: (any Error)?, _ runner: Runner?, by link: AnyPromise?, storing store: () -> Void = {}) -> Bool {
-        var handler: (@Sendable ((any Error)?) -> Void)?
+        guard let effects = markSettled(error, runner, by: link, store) else { return false }
+        perform(effects, runner, by: link)
+        return true
+    }
+
+    /// The effects of settling a promise, in the order in which they happen.
+    ///
+    /// The handler runs first, so that the owner of the work learns of the end before other code runs. The promise then leaves the losers,
+    /// and its links run. The edges close last, because a promise cannot leave by a closed link.
+    private struct SettleEffects: Sendable {
+        let handler: (@Sendable ((any Error)?) -> Void)?
+        /// The edges to the promises that this one no longer waits on: the losers of a race, or the work behind a timeout.
         var left = Edges.none
-        var closing = Edges.none
         var destinations = (here: false, queues: [DispatchQueue]())
-        let isFirst = state.withLock { state in
-            guard state.status == .pending else { return false }
+        /// The edges of a promise that nothing depends on.
+        var closing = Edges.none
+    }
+
+    /// Sets the outcome, and returns the effects; `nil` if the promise has settled already.
+    private func markSettled(_ error: (any Error)?, _ runner: Runner?, by link: AnyPromise?, _ store: () -> Void) -> SettleEffects? {
+        state.withLock { state in
+            guard state.status == .pending else { return nil }
             store()
             failure = error
             state.status = error == nil ? .fulfilled : .rejected
             #if DEBUG
             if let error { state.noteFailure(error, by: link) }
             #endif
-            handler = state.settleHandler.take()
-            // The promise no longer waits on the others: the losers of a race, or the work behind a timeout.
-            if !state.edges.isOnly(link) { left = state.edges }
-            if state.links.live == 0 { closing = state.edges.take() } else { destinations = state.links.destinations(from: runner?.queue) }
-            return true
+            var effects = SettleEffects(handler: state.settleHandler.take())
+            if !state.edges.isOnly(link) { effects.left = state.edges }
+            if state.links.live == 0 {
+                effects.closing = state.edges.take()
+            } else {
+                effects.destinations = state.links.destinations(from: runner?.queue)
+            }
+            return effects
         }
-        guard isFirst else { return false }
-        handler?(nil)
-        if !left.isEmpty { leave(left, exceptBy: link) }
-        for queue in destinations.queues { Runner.schedule(self, on: queue) }
-        if destinations.here {
+    }
+
+    private func perform(_ effects: SettleEffects, _ runner: Runner?, by link: AnyPromise?) {
+        // Without an error, because no drop ended the promise.
+        effects.handler?(nil)
+        if !effects.left.isEmpty { leave(effects.left, exceptBy: link) }
+        for queue in effects.destinations.queues { Runner.schedule(self, on: queue) }
+        if effects.destinations.here {
             if let runner {
                 runner.enqueue(self)
             } else {
@@ -42,8 +64,7 @@ extension AnyPromise {
                 runner.runQueued()
             }
         }
-        closeUpwards(closing)
-        return true
+        closeUpwards(effects.closing)
     }
 
     /// Leaves the promises that this one waited on, except for the one that settles it by `link`.

@@ -81,61 +81,36 @@ open class AnyPromise: @unchecked Sendable {
     /// Changes the errors of the promise above, even those of a drop that comes from there; `nil` to take them as they are.
     final let errorMapping: ErrorMapping?
 
+    @usableFromInline
     typealias ErrorMapping = @Sendable (any Error) -> any Error
 
+    @usableFromInline
     enum Target {
         case itself
         case other(AnyPromise)
         case none
     }
 
-    /// Makes a bare link.
-    private init(for target: AnyPromise?) {
-        queue = nil
-        seesDrop = target == nil
-        self.target = target.map(Target.other) ?? .none
-        makeDropError = nil
-        errorMapping = nil
-    }
-
-    /// Makes a promise that waits on no other.
+    /// Makes a promise or a bare link. A promise with a `parent` waits on it, and the caller then registers it there. The other parameters
+    /// become the properties with these names.
     @usableFromInline
-    init(promiseMaking makeDropError: (@Sendable () -> any Error)?) {
-        queue = nil
-        seesDrop = false
-        target = .itself
-        self.makeDropError = makeDropError
-        errorMapping = nil
-    }
-
-    /// Makes a promise that a handler of `parent` will settle. The caller then registers it on `parent`.
-    @usableFromInline
-    init(linkedTo parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, body: @escaping Body) {
+    init(
+        for target: Target = .itself, linkedTo parent: AnyPromise? = nil, on queue: DispatchQueue? = nil, seesDrop: Bool = false,
+        makeDropError: (@Sendable () -> any Error)?, errorMapping: ErrorMapping? = nil, body: Body? = nil
+    ) {
         self.queue = queue?.canonical
         self.seesDrop = seesDrop
-        target = .itself
-        makeDropError = parent.makeDropError
-        errorMapping = nil
-        self.body = HandlerScope.bind(body)
-        state.withLock { $0.edges = .one(Edge(parent: parent, link: self)) }
-    }
-
-    /// Makes a promise that settles like `parent`, with changed errors. The caller then registers it on `parent`.
-    init(linkedTo parent: AnyPromise, changingErrors mapping: @escaping ErrorMapping, body: @escaping Body) {
-        queue = nil
-        seesDrop = false
-        target = .itself
-        // Weak, because the parent is released once nothing waits for it.
-        makeDropError = { [weak parent] in mapping(parent?.dropError ?? PromiseError.dropped) }
-        errorMapping = mapping
-        self.body = HandlerScope.bind(body)
-        state.withLock { $0.edges = .one(Edge(parent: parent, link: self)) }
+        self.target = target
+        self.makeDropError = makeDropError
+        self.errorMapping = errorMapping
+        if let body { self.body = HandlerScope.bind(body) }
+        if let parent { state.withLock { $0.edges = .one(Edge(parent: parent, link: self)) } }
     }
 
     /// Makes a bare link: a waiter that is not a promise, or that works for another promise.
     @usableFromInline
     static func link(for target: AnyPromise? = nil) -> AnyPromise {
-        AnyPromise(for: target)
+        AnyPromise(for: target.map(Target.other) ?? .none, seesDrop: target == nil, makeDropError: nil)
     }
 
     /// The promise that the body settles; `nil` for none.
@@ -211,14 +186,10 @@ enum Edges: Sendable {
     case one(Edge)
     case many([Edge])
 
-    var isEmpty: Bool {
-        if case .none = self { true } else { false }
-    }
+    var isEmpty: Bool { if case .none = self { true } else { false } }
 
     /// Returns true if there is one edge, and its link is the given one.
-    func isOnly(_ link: AnyPromise?) -> Bool {
-        if case .one(let edge) = self { edge.link === link } else { false }
-    }
+    func isOnly(_ link: AnyPromise?) -> Bool { if case .one(let edge) = self { edge.link === link } else { false } }
 
     func forEach(_ body: (Edge) -> Void) {
         switch self {

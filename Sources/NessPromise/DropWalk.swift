@@ -18,13 +18,6 @@ struct DropWalk {
         case dependents
     }
 
-    /// A promise to drop, and its distance down the chain from the promise with which the walk started.
-    private struct PendingDrop {
-        let promise: AnyPromise
-        let error: (any Error)?
-        let depth: Int
-    }
-
     /// A notice with its place in the order of notices: by depth, then by receiver, then by number.
     private struct RankedNotice {
         /// The depth of the promise.
@@ -40,7 +33,8 @@ struct DropWalk {
 
     /// The caller's error, with which every promise of this drop ends; `nil` if the caller gave none.
     let reason: (any Error)?
-    private var drops: [PendingDrop] = []
+    /// The promises to drop, each with its error, and with its distance down the chain from the promise with which the walk started.
+    private var drops: [(promise: AnyPromise, error: (any Error)?, depth: Int)] = []
     private var notices: [RankedNotice] = []
     /// The depth of the current promise.
     private(set) var depth = 0
@@ -53,7 +47,7 @@ struct DropWalk {
     ///   - step: -1 for a promise that the current one waits on, 1 for a promise that waits on the current one, 0 for the first.
     ///   - error: The error with which the promise fails, unless the caller gave one; `nil` for the promise's `dropError`.
     mutating func add(_ promise: AnyPromise, step: Int = 0, with error: (any Error)? = nil) {
-        drops.append(PendingDrop(promise: promise, error: error, depth: depth + step))
+        drops.append((promise, error, depth + step))
     }
 
     /// Adds a notice, which runs when all promises of the walk have ended.
@@ -66,7 +60,7 @@ struct DropWalk {
         notices.append(RankedNotice(depth: depth + step, receiver: receiver, number: notices.count, queue: queue, body: body))
     }
 
-    /// Drops the promises that were added and those that the drops add, then runs the notices.
+    /// Drops the promises that were added and those that the drops add, then runs the notices. Called once.
     mutating func finish() {
         var next = 0
         while next < drops.count {
@@ -75,10 +69,7 @@ struct DropWalk {
             depth = drop.depth
             drop.promise.drop(in: &self, with: drop.error)
         }
-        drops = []
-        depth = 0
         var rest = notices.sorted { $0.rank < $1.rank }[...]
-        notices = []
         while let queue = rest.first.map(\.queue) {
             let group = rest.prefix { $0.queue === queue }.map(\.body)
             rest = rest.dropFirst(group.count)

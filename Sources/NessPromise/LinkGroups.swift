@@ -4,49 +4,20 @@ import Dispatch
 ///
 /// It belongs to one `LinkList`. `@unchecked Sendable`: the lock of the promise guards it.
 final class LinkGroups: @unchecked Sendable {
-    private struct Entry {
-        /// The number of the registration, counted over all groups.
-        let number: Int
-        let link: AnyPromise
-    }
-
     private struct Group {
         let queue: DispatchQueue?
-        var entries: [Entry] = []
+        /// The links, each with the number of its registration, counted over all groups.
+        var entries: [(number: Int, link: AnyPromise)] = []
         /// The index of the first entry that may wait. The entries before it no longer wait.
         var head = 0
         var waiting = 0
-        /// The running link. A queue nearly always runs one link of a promise at a time, which needs no array.
-        var running: AnyPromise?
-        var othersRunning: [AnyPromise] = []
-
-        var isRunning: Bool { running != nil || !othersRunning.isEmpty }
-
-        mutating func began(_ link: AnyPromise) {
-            if running == nil {
-                running = link
-            } else {
-                othersRunning.append(link)
-            }
-        }
-
-        mutating func ended(_ link: AnyPromise) {
-            if running === link {
-                running = nil
-            } else {
-                othersRunning.removeAll { $0 === link }
-            }
-        }
+        /// The running links. A queue nearly always runs one link of a promise at a time.
+        var running: [AnyPromise] = []
     }
 
-    /// Up to this number of groups, a linear search is faster than hashing.
-    private static let few = 4
-
     private var groups: [Group] = []
-    /// The index of the group of links that run on any queue.
-    private var immediate: Int?
-    /// The indices of the groups by queue, once there are more than `few`.
-    private var indices: [ObjectIdentifier: Int] = [:]
+    /// The index of each group by its queue. The key `nil` stands for links that run on any queue.
+    private var indices: [ObjectIdentifier?: Int] = [:]
     private var entryCount = 0
     private var nextNumber = 0
     private(set) var steps = 0
@@ -56,11 +27,11 @@ final class LinkGroups: @unchecked Sendable {
     func append(_ link: AnyPromise) {
         steps += 1
         let index = index(of: link.queue) ?? addGroup(link.queue)
-        groups[index].entries.append(Entry(number: nextNumber, link: link))
+        groups[index].entries.append((nextNumber, link))
         nextNumber += 1
         entryCount += 1
         if link.phase == .waiting { groups[index].waiting += 1 }
-        if link.isRunning { groups[index].began(link) }
+        if link.isRunning { groups[index].running.append(link) }
     }
 
     /// Notes that a link was closed before its body started.
@@ -87,13 +58,12 @@ final class LinkGroups: @unchecked Sendable {
                     if index < head { group.head += 1 }
                 }
             }
-            if !group.entries.isEmpty || group.isRunning { remaining.append(group) }
+            if !group.entries.isEmpty || !group.running.isEmpty { remaining.append(group) }
         }
         entryCount -= removed.count
         groups = remaining
-        immediate = groups.firstIndex { $0.queue == nil }
         indices = [:]
-        if groups.count > Self.few { for index in groups.indices { note(index) } }
+        for (index, group) in groups.enumerated() { indices[group.queue.map { ObjectIdentifier($0) }] = index }
         return removed
     }
 
@@ -103,11 +73,11 @@ final class LinkGroups: @unchecked Sendable {
     func startNext(on queue: DispatchQueue?) -> AnyPromise? {
         var first: (index: Int, number: Int, link: AnyPromise)?
         if let queue, let index = index(of: queue) { first = candidate(at: index) }
-        if let index = immediate, let other = candidate(at: index), other.number < first?.number ?? .max { first = other }
+        if let index = index(of: nil), let other = candidate(at: index), other.number < first?.number ?? .max { first = other }
         guard let first else { return nil }
         groups[first.index].head += 1
         groups[first.index].waiting -= 1
-        groups[first.index].began(first.link)
+        groups[first.index].running.append(first.link)
         first.link.begin()
         return first.link
     }
@@ -127,8 +97,8 @@ final class LinkGroups: @unchecked Sendable {
     /// Notes that the body of a link has run.
     func ran(_ link: AnyPromise) {
         guard let index = index(of: link.queue) else { return }
-        steps += 1 + groups[index].othersRunning.count
-        groups[index].ended(link)
+        steps += groups[index].running.count
+        groups[index].running.removeAll { $0 === link }
     }
 
     // MARK: queries
@@ -136,12 +106,11 @@ final class LinkGroups: @unchecked Sendable {
     func isScheduled(on queue: DispatchQueue) -> Bool {
         steps += 1
         guard let index = index(of: queue) else { return false }
-        return groups[index].waiting > 0 || groups[index].isRunning
+        return groups[index].waiting > 0 || !groups[index].running.isEmpty
     }
 
     func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool {
-        guard let index = index(of: queue) else { return false }
-        return groups[index].running?.thread == thread || groups[index].othersRunning.contains { $0.thread == thread }
+        index(of: queue).map { groups[$0].running.contains { $0.thread == thread } } ?? false
     }
 
     /// All links, in the order of registration.
@@ -163,28 +132,14 @@ final class LinkGroups: @unchecked Sendable {
 
     // MARK: indices of groups
 
-    private func index(of queue: DispatchQueue?) -> Int? {
-        guard let queue else { return immediate }
-        if groups.count <= Self.few { return groups.firstIndex { $0.queue === queue } }
-        return indices[ObjectIdentifier(queue)]
-    }
+    private func index(of queue: DispatchQueue?) -> Int? { indices[queue.map { ObjectIdentifier($0) }] }
 
     private func addGroup(_ queue: DispatchQueue?) -> Int {
         let index = groups.count
         groups.append(Group(queue: queue))
         // Growing from one entry to two and then to four would cost more than the memory.
         groups[index].entries.reserveCapacity(4)
-        if queue == nil { immediate = index }
-        if groups.count == Self.few + 1 {
-            for index in groups.indices { note(index) }
-        } else if groups.count > Self.few {
-            note(index)
-        }
+        indices[queue.map { ObjectIdentifier($0) }] = index
         return index
-    }
-
-    private func note(_ index: Int) {
-        guard let queue = groups[index].queue else { return }
-        indices[ObjectIdentifier(queue)] = index
     }
 }

@@ -9,7 +9,7 @@ struct LinkList: Sendable {
     /// The number of links that are not closed.
     private(set) var live = 0
 
-    /// The number of links and groups that were visited so far. Tests verify that it grows with the number of links, not with its square.
+    /// For tests: the number of links and groups that were visited so far. It grows with the number of links, not with its square.
     var steps: Int { groups?.steps ?? 0 }
 
     mutating func append(_ link: AnyPromise) {
@@ -35,22 +35,19 @@ struct LinkList: Sendable {
         return only
     }
 
-    /// Notes that the body of a link has run.
+    /// Notes that a link's body has run. Without dependents the link is closed; otherwise it is kept until they end.
     mutating func ran(_ link: AnyPromise) {
         link.thread = 0
         groups?.ran(link)
         guard link.phase == .running else { return }
-        if case .none = link.target {
-            close(link)
-        } else {
-            link.phase = .done
-        }
+        if case .none = link.target { close(link) } else { link.phase = .done }
     }
 
     /// Closes a link. It stays in the list until `removeClosed()`.
     mutating func close(_ link: AnyPromise) {
         let phase = link.phase
         link.phase = .closed
+        // Only a registered link counts as live.
         guard phase != .closed && phase != .new else { return }
         live -= 1
         if phase == .waiting { groups?.waitsNoLonger(link) }
@@ -101,9 +98,7 @@ struct LinkList: Sendable {
 
 extension AnyPromise {
     /// Returns true if a runner may run this link. `other` is the runner's queue, or `nil`.
-    final func canRun(on other: DispatchQueue?) -> Bool {
-        queue == nil || queue === other
-    }
+    final func canRun(on other: DispatchQueue?) -> Bool { queue == nil || queue === other }
 
     /// Marks this link as running on the current thread.
     final func begin() {

@@ -11,7 +11,7 @@ extension Promise {
         operation: @escaping @Sendable () async throws -> Value
     ) {
         self.init(makeDropError: nil)
-        made(file, line)
+        notePlace(file, line)
         let task = Task(priority: priority) { [self] in
             do {
                 fulfil(try await operation(), nil)
@@ -77,13 +77,13 @@ extension AnyPromise {
     /// - Returns: The promise's error, or the error of a drop that kept the task from the outcome; `nil` if the promise has a value.
     @discardableResult
     public final func untilSettled() async -> (any Error)? {
-        // The task reads the outcome from the promise, under a lock. It does not get the outcome from the continuation, because the thread
-        // sanitizer does not see that `resume` comes before the continuation's task continues.
+        // The continuation only wakes the task, which then reads the error under the lock: the thread sanitizer does not see the order that
+        // `resume` guarantees.
         let link = AnyPromise.link()
         await withTaskCancellationHandler {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
                 link.body = { _, link, error, _ in
-                    link.handlesError()
+                    link.noteErrorHandled()
                     link.state.withLock { _ in link.failure = error }
                     continuation.resume()
                 }

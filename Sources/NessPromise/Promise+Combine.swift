@@ -74,7 +74,7 @@ extension Promise {
         _ promises: [AnyPromise], failsFast: Bool = true, _ file: StaticString, _ line: UInt,
         _ collect: @escaping @Sendable () throws -> Value
     ) -> Promise<Value> {
-        let combined = Promise().made(file, line)
+        let combined = Promise().notePlace(file, line)
         let missing = Lock(promises.count)
         let finish: @Sendable (AnyPromise?, Runner?) -> Void = { link, runner in
             combined.settle(Result { try collect() }, runner, by: link)
@@ -140,7 +140,7 @@ extension Promise {
         of promises: [Promise<Value>], _ file: StaticString, _ line: UInt, countError: @escaping @Sendable () -> Bool
     ) -> Promise<Value> {
         guard !promises.isEmpty else { return rejected(PromiseError.noPromises, file: file, line: line) }
-        let winner = Promise().made(file, line)
+        let winner = Promise().notePlace(file, line)
         winner.wait(on: promises) { parent, link, error, runner in
             if let error {
                 if countError() { winner.reject(error, runner, by: link) }
@@ -156,7 +156,7 @@ extension Promise {
         let links = promises.map { _ in
             let link = AnyPromise.link(for: self)
             link.body = { parent, link, error, runner in
-                link.handlesError()
+                link.noteErrorHandled()
                 body(parent, link, error, runner)
             }
             return link

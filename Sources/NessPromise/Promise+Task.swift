@@ -51,7 +51,7 @@ extension Promise {
     ) -> Promise<Value> {
         step(on: globalQueue, seesDrop: false, file, line) { parent, child, error, runner in
             guard let error else { return child.pass(nil, parent.stored, runner) }
-            child.handlesError()
+            child.noteErrorHandled()
             child.settleByTask { try await body(error) }
         }
     }

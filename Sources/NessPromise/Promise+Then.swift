@@ -59,7 +59,7 @@ extension Promise {
     ) -> Promise<Value> {
         step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
             if let error {
-                child.handlesError()
+                child.noteErrorHandled()
                 if !ignoringDrops || !AnyPromise.isDrop(error) { try body(error) }
             }
             child.pass(error, parent.stored, runner)
@@ -80,7 +80,7 @@ extension Promise {
     ) -> Promise<Value> {
         step(on: context.handlerQueue, seesDrop: false, file, line) { parent, child, error, runner in
             guard let error else { return child.pass(nil, parent.stored, runner) }
-            child.handlesError()
+            child.noteErrorHandled()
             child.fulfil(try body(error), runner, by: child)
         }
     }
@@ -99,7 +99,7 @@ extension Promise {
     ) -> Promise<Value> {
         step(on: context.handlerQueue, seesDrop: false, file, line) { parent, child, error, runner in
             guard let error else { return child.pass(nil, parent.stored, runner) }
-            child.handlesError()
+            child.noteErrorHandled()
             child.follow(try body(error), runner)
         }
     }
@@ -118,7 +118,7 @@ extension Promise {
         _ body: @escaping @Sendable (Value?, (any Error)?) throws -> Void, file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
         step(on: context.handlerQueue, seesDrop: true, file, line) { parent, child, error, runner in
-            child.handlesError()
+            child.noteErrorHandled()
             if !ignoringDrops || error.map(AnyPromise.isDrop) != true { try body(error == nil ? parent.stored : nil, error) }
             child.pass(error, parent.stored, runner)
         }
@@ -163,7 +163,7 @@ extension Promise {
     @inlinable
     final func pass(_ error: (any Error)?, _ value: Value?, _ runner: Runner?) {
         if let error {
-            passesError()
+            noteErrorPassed()
             reject(error, runner, by: self)
         } else if let value {
             fulfil(value, runner, by: self)

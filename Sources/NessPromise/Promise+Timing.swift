@@ -10,9 +10,9 @@ extension Promise {
         by duration: Duration, clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
         // If the returned promise is dropped, it fails with the drop error of this one.
-        let late = Promise<Value>(makeDropError: makeDropError).made(file, line)
+        let late = Promise<Value>(makeDropError: makeDropError).notePlace(file, line)
         let link = AnyPromise.link(for: late)
-        link.passesError()
+        link.noteErrorPassed()
         link.body = { parent, link, error, runner in
             if let error {
                 late.reject(error, runner, by: link)
@@ -35,7 +35,7 @@ extension Promise {
     public final func timeout(
         after duration: Duration, clock: any Clock<Duration> = ContinuousClock(), file: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-        let timed = Promise<Value>(makeDropError: makeDropError).made(file, line)
+        let timed = Promise<Value>(makeDropError: makeDropError).notePlace(file, line)
         timed.follow(self, nil)
         if !timed.isCompleted { timed.startTimer(duration, clock, .failure(PromiseError.timedOut)) }
         return timed

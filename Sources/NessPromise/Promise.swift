@@ -52,13 +52,13 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
 
     /// Makes a pending promise that the library settles.
     @inlinable
-    package init(makeDropError: (@Sendable () -> any Error)? = nil) { super.init(promiseMaking: makeDropError) }
+    package init(makeDropError: (@Sendable () -> any Error)? = nil) { super.init(makeDropError: makeDropError) }
 
     /// Makes a promise that a handler of `parent` will settle.
     @inlinable
     init(after parent: AnyPromise, on queue: DispatchQueue?, seesDrop: Bool, _ file: StaticString, _ line: UInt, body: @escaping Body) {
-        super.init(linkedTo: parent, on: queue, seesDrop: seesDrop, body: body)
-        made(file, line)
+        super.init(linkedTo: parent, on: queue, seesDrop: seesDrop, makeDropError: parent.makeDropError, body: body)
+        notePlace(file, line)
         parent.register(self)
     }
 
@@ -71,17 +71,19 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
         of parent: Promise<Value>, changingErrors mapping: @escaping @Sendable (any Error) -> any Error,
         changingValue: @escaping @Sendable (Value) -> Value = { $0 }, _ file: StaticString, _ line: UInt
     ) {
-        super.init(linkedTo: parent, changingErrors: mapping) { parent, child, error, runner in
+        // Weak, because the parent is released once nothing waits for it.
+        let makeDropError: @Sendable () -> any Error = { [weak parent] in mapping(parent?.dropError ?? PromiseError.dropped) }
+        super.init(linkedTo: parent, makeDropError: makeDropError, errorMapping: mapping) { parent, child, error, runner in
             let child = unsafeDowncast(child, to: Promise<Value>.self)
             if let error {
                 // Nobody has to handle a drop, even if it becomes another error.
-                if AnyPromise.isDrop(error) { child.passesError() } else { child.handlesError() }
+                if AnyPromise.isDrop(error) { child.noteErrorPassed() } else { child.noteErrorHandled() }
                 child.reject(mapping(error), runner, by: child)
             } else if let stored = unsafeDowncast(parent, to: Promise<Value>.self).stored {
                 child.fulfil(changingValue(stored), runner, by: child)
             }
         }
-        made(file, line)
+        notePlace(file, line)
         parent.register(self)
     }
 
@@ -142,9 +144,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
 
     /// Settles the promise if it is pending.
     /// - Parameter outcome: The value or the error.
-    /// - Returns: `true` if this call settled it.
-    @discardableResult
-    package final func settle(_ outcome: Result<Value, any Error>) -> Bool { settle(outcome, nil) }
+    package final func settle(_ outcome: Result<Value, any Error>) { settle(outcome, nil) }
 
     /// Settles the promise if it is pending: see `fulfil(_:_:by:)`.
     @discardableResult
@@ -159,7 +159,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     @usableFromInline
     final func follow(_ promise: Promise<Value>, _ runner: Runner?) {
         let link = AnyPromise.link(for: self)
-        link.passesError()
+        link.noteErrorPassed()
         link.body = { [self] parent, link, error, runner in
             if let error {
                 reject(error, runner, by: link)

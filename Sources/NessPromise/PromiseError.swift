@@ -28,3 +28,19 @@ public enum PromiseError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 }
+
+/// An error that knows whether it stands for a drop.
+package protocol DropError: Error {
+    /// True if the error says that the caller did not want the value any more.
+    var isDrop: Bool { get }
+}
+
+extension PromiseError: DropError {
+    package var isDrop: Bool { self == .dropped }
+}
+
+extension AnyPromise {
+    /// Returns true for the error of a drop or of a canceled task.
+    @usableFromInline
+    static func isDrop(_ error: any Error) -> Bool { (error as? any DropError)?.isDrop ?? (error is CancellationError) }
+}

@@ -8,9 +8,7 @@ public final class Resolver<Value: Sendable>: Sendable {
     @usableFromInline
     init(_ promise: Promise<Value>) { self.promise = promise }
 
-    deinit {
-        promise.reject(PromiseError.abandoned, nil)
-    }
+    deinit { promise.reject(PromiseError.abandoned, nil) }
 
     /// Settles the promise with a value.
     /// - Parameter value: The value.
@@ -89,7 +87,7 @@ extension Promise {
     ///   - file: The file of this call, for an `UnhandledError`.
     ///   - line: The line of this call.
     public static func rejected(_ error: any Error, file: StaticString = #fileID, line: UInt = #line) -> Promise<Value> {
-        let promise = Promise<Value>().made(file, line)
+        let promise = Promise<Value>().notePlace(file, line)
         promise.reject(error, nil)
         return promise
     }

@@ -25,16 +25,11 @@ final class Runner {
     /// Runs the links of the added promises, until none is left that may run on this queue.
     func runQueued() {
         while let promise = next {
-            next = nil
-            if later.isEmpty {
-                promise.drain(self)
-            } else {
-                // First in, first out: the array contains the promises that were added after `next`.
-                let rest = later
-                later = []
-                promise.drain(self)
-                for other in rest { other.drain(self) }
-            }
+            // First in, first out: the array contains the promises that were added after `next`.
+            let rest = later
+            (next, later) = (nil, [])
+            promise.drain(self)
+            for other in rest { other.drain(self) }
         }
     }
 

@@ -32,16 +32,6 @@ public struct UnhandledError: Sendable, CustomStringConvertible {
     public var description: String { "\(file):\(line): an error of this promise was not handled: \(error)" }
 }
 
-/// An error that knows whether it stands for a drop.
-package protocol DropError: Error {
-    /// True if the error says that the caller did not want the value any more.
-    var isDrop: Bool { get }
-}
-
-extension PromiseError: DropError {
-    package var isDrop: Bool { self == .dropped }
-}
-
 extension AnyPromise {
     private static let unhandledErrorHandler = Lock<(@Sendable (UnhandledError) -> Void)?>({ error in
         // One call, so that lines of several threads do not mix.
@@ -60,15 +50,11 @@ extension AnyPromise {
         }
     }
 
-    /// Returns true for the error of a drop or of a canceled task.
-    @usableFromInline
-    static func isDrop(_ error: any Error) -> Bool { (error as? any DropError)?.isDrop ?? (error is CancellationError) }
-
     // Each of the following functions does nothing in a release build, and is inlined there.
 
-    /// Sets the place of the call that made this promise.
+    /// Notes the place of the call that made this promise.
     @inlinable @discardableResult
-    final func made(_ file: StaticString, _ line: UInt) -> Self {
+    final func notePlace(_ file: StaticString, _ line: UInt) -> Self {
         #if DEBUG
         setPlace(file, line)
         #endif
@@ -77,17 +63,17 @@ extension AnyPromise {
 
     /// Notes that this link's closure takes the error of the promise above.
     @inlinable
-    final func handlesError() {
+    final func noteErrorHandled() {
         #if DEBUG
         markIncomingErrorHandled()
         #endif
     }
 
-    /// Notes that the promise that this link settles, if it fails, fails with the error of the promise above.
+    /// Notes that this link passes the error of the promise above to the promise that it settles.
     @inlinable
-    final func passesError(_ passes: Bool = true) {
+    final func noteErrorPassed() {
         #if DEBUG
-        isPassing = passes
+        isPassing = true
         #endif
     }
 

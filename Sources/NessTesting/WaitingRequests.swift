@@ -2,26 +2,6 @@ import Foundation
 import NessHTTP
 import NessLock
 
-/// A place where the requests of a manager wait for others: see `Ness.waitForRequests(_:at:within:clock:)`.
-public enum WaitingPlace: Sendable, Hashable, CaseIterable {
-    /// The queue for a place among the concurrent exchanges: with the host (`maximumConnectionsPerHost`), or with all hosts
-    /// (`maximumConcurrentRequests`).
-    case hostQueue
-    /// The queue for the manager's rate limit (`throttle`).
-    case throttle
-    /// The refresh of a credential: requests wait until a `RefreshableAuthentication` has a new one.
-    case refresh
-
-    /// The line whose waiting requests are counted.
-    fileprivate var line: WaitingLine {
-        switch self {
-        case .hostQueue: .hostQueue
-        case .throttle: .throttle
-        case .refresh: .refresh
-        }
-    }
-}
-
 /// The error of `Ness.waitForRequests(_:at:within:clock:)` when its time is over.
 public struct WaitTimeout: Error, Sendable, Hashable, CustomStringConvertible, LocalizedError {
     /// The number of requests that waited at last, the number that the test waited for, the place and the time.
@@ -36,7 +16,7 @@ extension Ness {
     /// A request that has just been admitted counts until its task continues, and one that has just been dropped until its task has
     /// noticed. Callers who share one exchange count once, except at `.refresh`, which is above the sharing.
     /// - Parameter place: The place.
-    package func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place.line) }
+    package func waitingRequestCount(at place: WaitingPlace) -> Int { waiting.count(at: place) }
 
     /// Suspends until at least `count` of this manager's requests wait at a place. The number is checked at each change, never on a timer.
     ///

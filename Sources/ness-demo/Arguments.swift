@@ -5,6 +5,7 @@ enum Arguments {
     case tour
     case get(url: String, headers: HTTPHeaders)
     case download(url: String, headers: HTTPHeaders, file: String?, segments: Int)
+    case upload(url: String, headers: HTTPHeaders, file: String, record: String?, isDraft: Bool)
     case help
     case wrong(String)
 
@@ -13,6 +14,8 @@ enum Arguments {
                ness-demo URL [--header 'Name: value']  send a GET, print status, headers and body
                ness-demo download URL [-o FILE] [--segments N] [--header 'Name: value']
                                                       save a file; Ctrl-C pauses, the same command goes on
+               ness-demo upload URL -o FILE [--record FILE] [--draft] [--header 'Name: value']
+                                                      send a file by tus or the IETF's draft; with a record the same command continues
                ness-demo --help                       this
         """
 
@@ -21,9 +24,11 @@ enum Arguments {
         var headers = HTTPHeaders()
         var file: String?
         var segments = 1
+        var record: String?
+        var isDraft = false
         var rest = arguments[...]
-        let downloads = rest.first == "download"
-        if downloads { rest.removeFirst() }
+        let downloads = rest.first == "download", uploads = rest.first == "upload"
+        if downloads || uploads { rest.removeFirst() }
         while let argument = rest.popFirst() {
             switch argument {
             case "-h", "--help": return .help
@@ -34,10 +39,16 @@ enum Arguments {
                 }
                 headers.add(String(text[text.index(after: colon)...].drop { $0 == " " }), for: String(text[..<colon]))
             case "-o", "--output":
-                guard downloads, let name = rest.popFirst(), !name.isEmpty else {
-                    return .wrong("ness-demo: \(argument) needs a download and a file")
+                guard downloads || uploads, let name = rest.popFirst(), !name.isEmpty else {
+                    return .wrong("ness-demo: \(argument) needs a download or an upload, and a file")
                 }
                 file = name
+            case "--record":
+                guard uploads, let name = rest.popFirst(), !name.isEmpty else {
+                    return .wrong("ness-demo: --record needs an upload and a file")
+                }
+                record = name
+            case "--draft" where uploads: isDraft = true
             case "--segments":
                 guard downloads, let number = rest.popFirst().flatMap({ Int($0) }), (1...64).contains(number) else {
                     return .wrong("ness-demo: --segments needs a download and a number from 1 to 64")
@@ -51,6 +62,10 @@ enum Arguments {
         if downloads {
             guard let url else { return .wrong("ness-demo: download needs a URL") }
             return .download(url: url, headers: headers, file: file, segments: segments)
+        }
+        if uploads {
+            guard let url, let file else { return .wrong("ness-demo: upload needs a URL and a file") }
+            return .upload(url: url, headers: headers, file: file, record: record, isDraft: isDraft)
         }
         if let url { return .get(url: url, headers: headers) }
         return headers.isEmpty ? .tour : .wrong("ness-demo: --header needs a URL")

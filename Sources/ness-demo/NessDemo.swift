@@ -1,7 +1,8 @@
 import Foundation
 import NessHTTP
 
-/// `ness-demo` shows the main job on real sockets; `ness-demo URL` sends a GET; `ness-demo download URL` saves a file.
+/// `ness-demo` shows the main job on real sockets; `ness-demo URL` sends a GET; `ness-demo download URL` saves a file;
+/// `ness-demo upload URL` sends one.
 @main
 struct NessDemo {
     static func main() async {
@@ -17,6 +18,8 @@ struct NessDemo {
             await finish { try await Get.run(url, headers: headers) }
         case .download(let url, let headers, let file, let segments):
             await finish { try await Download.run(url, headers: headers, file: file, segments: segments) }
+        case .upload(let url, let headers, let file, let record, let isDraft):
+            await finish { try await Upload.run(url, headers: headers, file: file, record: record, isDraft: isDraft) }
         }
     }
 

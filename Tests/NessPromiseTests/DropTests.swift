@@ -81,6 +81,17 @@ import Testing
         _ = resolver
     }
 
+    @Test("dropping a settled promise does not reach a handler that already follows another promise")
+    func dropAfterHandover() async throws {
+        let (outer, outerResolver) = Promise<Int>.pending()
+        let (inner, innerResolver) = Promise<Int>.pending { _ in Issue.record("the inner promise was dropped") }
+        let following = outer.thenContinue(on: .immediate) { _ in inner }
+        outerResolver.resolve(1)
+        outer.drop()
+        innerResolver.resolve(2)
+        #expect(try await following.value == 2)
+    }
+
     @Test("after drop a handler that has not started never sees success, even if the value had arrived")
     func dropAfterArrival() async {
         let queue = DispatchQueue(label: "arrival")

@@ -17,8 +17,8 @@ package final class EventRecorder: RequestObserver {
 
     package func requestDidStart(_ request: HTTPRequest) { add("start") }
     package func requestWillSend(_ request: HTTPRequest) { add("send \(request.headers["X-Default"] ?? "")") }
-    package func requestDidBeginExchange(_ request: HTTPRequest) { add("exchange") }
-    package func requestDidReceiveHead(_ request: HTTPRequest) { add("head") }
+    package func requestDidBeginExchange(_ exchange: RequestExchange, of request: HTTPRequest) { add("exchange") }
+    package func requestDidReceiveHead(_ head: HTTPResponse, in exchange: RequestExchange, of request: HTTPRequest) { add("head") }
     package func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) { add("received \(response.statusCode)") }
     package func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
         add("retry \(delay / .seconds(1)) \((attempt.error as? NessError)?.kind.rawValue ?? "\(attempt.response?.statusCode ?? 0)")")

@@ -26,15 +26,15 @@ package struct InTurn: SuiteTrait, TestTrait, TestScoping {
         let turns = Turns.of("\(test.sourceLocation.moduleName) \(line)")
         await turns.take()
         // A test that hangs cannot be ended. The watchdog ends the process, and says why.
-        let watchdog = Self.timer(.seconds(Self.cancelsFirst ? 360 : 300)) {
-            FileHandle.standardError.write(Data("\"\(test.displayName ?? test.name)\" took longer than five minutes\n".utf8))
+        let watchdog = Self.timer(.seconds(Self.limit + (Self.cancelsFirst ? 60 : 0))) {
+            FileHandle.standardError.write(Data("\"\(test.displayName ?? test.name)\" took longer than \(Self.limit) seconds\n".utf8))
             // Leaves what the machine keeps of a process that aborts: a core file, or a backtrace of every thread.
             abort()
         }
         let result: Result<Void, any Error>
         do {
             if Self.cancelsFirst {
-                let limit = TestGate(), timer = Self.timer(.seconds(300)) { limit.open() }
+                let limit = TestGate(), timer = Self.timer(.seconds(Self.limit)) { limit.open() }
                 defer { timer.cancel() }
                 try await Self.run(until: limit, function)
             } else {
@@ -48,6 +48,9 @@ package struct InTurn: SuiteTrait, TestTrait, TestScoping {
         await turns.pass()
         try result.get()
     }
+
+    /// The time limit in seconds. The sanitizer on a busy machine needs more than the five minutes: `.ci/run` says how many.
+    private static let limit = ProcessInfo.processInfo.environment["NESS_TEST_LIMIT"].flatMap { Int($0) } ?? 300
 
     /// True where a test that hangs is canceled before the watchdog ends the process. A Mac that has never run the tests may have several,
     /// and each run should show all of them. On Linux a hang is a defect, whose core file shows more.

@@ -63,8 +63,8 @@ package struct ReceiveGates: RequestObserver {
         configuration.observers.append(self)
     }
 
-    package func requestDidBeginExchange(_ request: HTTPRequest) { changed.notify() }
-    package func requestDidReceiveHead(_ request: HTTPRequest) { changed.notify() }
+    package func requestDidBeginExchange(_ exchange: RequestExchange, of request: HTTPRequest) { changed.notify() }
+    package func requestDidReceiveHead(_ head: HTTPResponse, in exchange: RequestExchange, of request: HTTPRequest) { changed.notify() }
 
     private struct Watch: ControlledTransport {
         let wrapped: any Transport
@@ -73,6 +73,7 @@ package struct ReceiveGates: RequestObserver {
         var isStoppable: Bool { (wrapped as? any ControlledTransport)?.isStoppable == true }
         var limitsConnecting: Bool { wrapped.controlled.limitsConnecting }
         var keepsContentCoding: Bool { wrapped.keepsContentCoding }
+        var reportsInterimResponses: Bool { wrapped.reportsInterimResponses }
         var tlsCapabilities: TLSCapabilities { wrapped.tlsCapabilities }
 
         func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {

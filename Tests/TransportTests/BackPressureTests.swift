@@ -76,7 +76,7 @@ import Testing
                 await untilTrue { mailbox.isPaused || mailbox.hasEnded }
                 let batch = await mailbox.next()
                 counts.append(batch.events.reduce(0) { sum, event in if case .body(let data) = event { sum + data.count } else { sum } })
-                if batch.goesOn { engine.post(.resume(exchange)) }
+                if batch.resumesExchange { engine.post(.resume(exchange)) }
                 guard let end = batch.end else { continue }
                 engine.stop()
                 await engine.waitUntilClosed()

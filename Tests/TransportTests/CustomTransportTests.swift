@@ -200,15 +200,12 @@ import Testing
         #expect(error?.context.reason.contains("header") == true)
     }
 
-    @Test("no piece of a stream exceeds a megabyte, even if the transport reports more in one event") func pieces() async throws {
-        let text = String(repeating: "abc", count: 1_000_000)
-        var sizes: [Int] = [], whole = Data()
-        for try await piece in ness(200, [:], [text, "def"]).httpRequest(withUrl: "http://x").streamRequest().chunks {
+    @Test("the pieces of a stream are those that the transport reports, each with indices from 0") func pieces() async throws {
+        var sizes: [Int] = []
+        for try await piece in ness(200, [:], ["abc", "defg"]).httpRequest(withUrl: "http://x").streamRequest().chunks {
             sizes.append(piece.count)
             #expect(piece.startIndex == 0)
-            whole += piece
         }
-        #expect(sizes == [1 << 20, 1 << 20, 3_000_000 - (2 << 20), 3])
-        #expect(whole == Data((text + "def").utf8))
+        #expect(sizes == [3, 4])
     }
 }

@@ -49,7 +49,7 @@ import Testing
         while mailbox.isPaused {
             let batch = await mailbox.next()
             taken.append(count(batch.events))
-            #expect(batch.goesOn == (taken.count == 3))
+            #expect(batch.resumesExchange == (taken.count == 3))
         }
         #expect(taken == [10, 10, 5])
         // Bytes in the file leave no room, even if none wait in memory.
@@ -90,15 +90,15 @@ import Testing
         #expect(mailbox.room(besides: 10) == 30 && !mailbox.isPaused)
         #expect(mailbox.room(besides: 40) == 0 && mailbox.isPaused)
         let first = await mailbox.next()
-        #expect(first.goesOn && count(first.events) == 60 && first.end == nil)
+        #expect(first.resumesExchange && count(first.events) == 60 && first.end == nil)
         #expect(mailbox.room(besides: 0) == 100 && !mailbox.isPaused)
         mailbox.put(batch(100))
         let second = await mailbox.next()
-        #expect(!second.goesOn && count(second.events) == 100)
+        #expect(!second.resumesExchange && count(second.events) == 100)
         // The exchange pauses although the mailbox is empty: the bytes of the present turn fill it.
         #expect(mailbox.room(besides: 100) == 0)
         let third = await mailbox.next()
-        #expect(third.goesOn && third.events.isEmpty && third.end == nil)
+        #expect(third.resumesExchange && third.events.isEmpty && third.end == nil)
     }
 
     @Test("a mailbox without a spill takes everything, because its owner asks for room")

@@ -14,13 +14,13 @@ import Testing
 
         init(_ reaction: @escaping @Sendable (HTTPResponse) -> Void = { _ in }) { self.reaction = reaction }
 
-        func requestDidBeginExchange(_ request: HTTPRequest) { log.add("begin") }
+        func requestDidBeginExchange(_ exchange: RequestExchange, of request: HTTPRequest) { log.add("begin") }
         func requestDidReceiveInterim(_ response: HTTPResponse, to request: HTTPRequest) {
             let link = response.headers["Link"].map { " \($0)" } ?? ""
             log.add("\(response.statusCode)\(link) \(request.url.path) \(response.body.count)")
             reaction(response)
         }
-        func requestDidReceiveHead(_ request: HTTPRequest) { log.add("head") }
+        func requestDidReceiveHead(_ head: HTTPResponse, in exchange: RequestExchange, of request: HTTPRequest) { log.add("head") }
         func requestDidSucceed(_ request: HTTPRequest, with response: HTTPResponse) { log.add("success \(response.statusCode)") }
     }
 

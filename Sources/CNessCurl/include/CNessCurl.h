@@ -66,6 +66,8 @@ void ness_curl_block_broken_pipes(void);
 void ness_curl_enter(void);
 /// Ends the use.
 void ness_curl_leave(void);
+/// True while a thread is between the two.
+bool ness_curl_is_in_use(void);
 
 /// What libcurl was built with, as the bits CURL_VERSION_*. Only after a successful load.
 int ness_curl_features(void);

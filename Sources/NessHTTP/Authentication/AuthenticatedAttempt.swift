@@ -20,6 +20,11 @@ protocol AuthenticatedAttempt: Sendable {
     func consumeRenewal(after statusCode: Int) -> Bool
     /// Notes that the credential could not be renewed, so that the request is not sent again.
     func noteFailedAuthentication()
+    /// Notes that the request waits for a refresh.
+    /// - Parameter startsRefresh: True if the request has started the refresh.
+    func beginWaitForRefresh(startsRefresh: Bool)
+    /// Notes that the wait has ended.
+    func endWaitForRefresh()
     /// Registers a refresh with the manager, whose reset and shutdown end it.
     /// - Returns: The closure that removes it; `nil` if the refresh must not run.
     func register(_ refresh: RunningRefresh) -> RunningRefresh.Unregister?

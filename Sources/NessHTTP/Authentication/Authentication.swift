@@ -32,7 +32,7 @@
 /// **When each method is called.** `authenticate(_:in:)` is called for each attempt, and once more after a successful renewal.
 /// `renew(after:in:)` is called when the server responds with 401, at most once for a request with all its attempts. If
 /// `refreshesOnForbidden` is true it is also called after a 403, at most once, even if a 401 came before. A 401 after a renewal stands. A
-/// download that resumes after a pause may renew again. No call follows a redirect to another origin, because that server never saw the
+/// transfer that resumes after a pause may renew again, and so may a resumable upload that has moved. No call follows a redirect to another origin, because that server never saw the
 /// credential.
 ///
 /// **Secrets.** Every header field that `authenticate(_:in:)` adds is treated as secret. No description shows it, and no redirect carries

@@ -11,7 +11,7 @@ package enum AuthenticationChoice: Sendable {
 }
 
 extension AuthenticationChoice {
-    /// Returns the source of a request's credential; `nil` for none.
+    /// Returns the authentication of a request to an environment's server; `nil` for a request without one.
     func authentication(for request: HTTPRequest, in environment: ServerEnvironment) -> (any Authentication)? {
         // An `Authorization` field that the caller set stays.
         if request.headers.contains(HeaderName.authorization) { return nil }
@@ -20,9 +20,9 @@ extension AuthenticationChoice {
         case .given(let authentication): return authentication
         case .environment: return environment.authentication
         case .inherited:
-            // The response to a TRACE shows what it was sent with (RFC 9110, 9.3.8).
-            let isTaken = request.method != .trace && environment.baseURL?.contains(request.url) == true
-            return isTaken ? environment.authentication : nil
+            // The response to a TRACE shows the header fields of the request (RFC 9110, 9.3.8).
+            guard request.method != .trace, environment.baseURL?.contains(request.url) == true else { return nil }
+            return environment.authentication
         }
     }
 }

@@ -10,10 +10,7 @@ public struct BasicAuthentication: Authentication, SecretAuthentication {
     ///   - user: The user's name. A name with a colon makes the request fail with `NessError.Kind.invalidRequest`, because a colon
     ///     separates it from the password.
     ///   - password: The password.
-    public init(user: String, password: String) {
-        self.user = user
-        self.password = password
-    }
+    public init(user: String, password: String) { (self.user, self.password) = (user, password) }
 
     /// Adds the `Authorization` field, in UTF-8.
     public func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
@@ -41,5 +38,5 @@ protocol SecretAuthentication: Authentication, RedactedValue {}
 
 extension SecretAuthentication {
     /// The name of the type.
-    public var description: String { "\(Self.self)" }
+    package var redactedDescription: String { "\(Self.self)" }
 }

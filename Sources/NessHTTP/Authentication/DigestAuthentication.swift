@@ -31,24 +31,13 @@ public final class DigestAuthentication: Authentication, SecretAuthentication {
 
     private let user: String
     private let password: String
-    private let makeClientNonce: @Sendable () -> String
     private let state = Lock(State())
 
     /// Makes an authentication that has not been challenged.
     /// - Parameters:
     ///   - user: The user's name.
     ///   - password: The password.
-    public convenience init(user: String, password: String) {
-        self.init(user: user, password: password) { Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString() }
-    }
-
-    /// Makes an authentication that has not been challenged.
-    /// - Parameter makeClientNonce: Makes a random nonce. Tests pass a fixed one.
-    init(user: String, password: String, makeClientNonce: @escaping @Sendable () -> String) {
-        self.user = user
-        self.password = password
-        self.makeClientNonce = makeClientNonce
-    }
+    public init(user: String, password: String) { (self.user, self.password) = (user, password) }
 
     /// Adds the `Authorization` field once the origin has sent a challenge.
     public func authenticate(_ request: HTTPRequest, in context: AuthenticationContext) async throws -> HTTPRequest {
@@ -78,7 +67,8 @@ public final class DigestAuthentication: Authentication, SecretAuthentication {
             state.nonces[origin] = nil
             guard let challenge, used == nil || challenge.isStale else { return false }
             state.generation += 1
-            state.nonces[origin] = Nonce(challenge: challenge, clientNonce: makeClientNonce(), generation: state.generation)
+            let clientNonce = Data((0..<16).map { _ in UInt8.random(in: 0...255) }).base64EncodedString()
+            state.nonces[origin] = Nonce(challenge: challenge, clientNonce: clientNonce, generation: state.generation)
             return true
         }
     }

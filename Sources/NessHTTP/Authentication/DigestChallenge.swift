@@ -11,19 +11,10 @@ package struct DigestChallenge: Sendable, Hashable {
 
         /// Computes the digest of a string, in hexadecimal digits.
         func digest(of text: String) -> String {
-            switch self {
-            case .md5, .md5Session: MD5Hash.digest(of: text.utf8).hexadecimal
-            case .sha256, .sha256Session: SHA256Hash.digest(of: text.utf8).hexadecimal
-            }
+            self == .md5 || self == .md5Session ? MD5Hash.digest(of: text.utf8).hexadecimal : SHA256Hash.digest(of: text.utf8).hexadecimal
         }
 
         var isSession: Bool { self == .md5Session || self == .sha256Session }
-
-        /// Finds an algorithm by its name, in any case. `nil` as the name means MD5, the default of the RFC.
-        init?(named name: String?) {
-            guard let known = Self.allCases.first(where: { $0.rawValue.lowercased() == (name ?? "MD5").lowercased() }) else { return nil }
-            self = known
-        }
     }
 
     // These values keep their escapes. The digest is computed from this form, and the credentials repeat it unchanged.
@@ -53,7 +44,10 @@ package struct DigestChallenge: Sendable, Hashable {
     /// Makes a challenge from its parameters. Fails for an algorithm or a `qop` that Ness does not support, or if a required parameter is
     /// missing.
     private init?(_ parameters: [String: String]) {
-        guard let realm = parameters["realm"], let nonce = parameters["nonce"], let known = Algorithm(named: parameters["algorithm"])
+        // MD5 is the default of the RFC.
+        let name = parameters["algorithm"] ?? Algorithm.md5.rawValue
+        guard let realm = parameters["realm"], let nonce = parameters["nonce"],
+            let known = Algorithm.allCases.first(where: { name.equalsIgnoringCase($0.rawValue) })
         else { return nil }
         let protections = parameters["qop"].map { HeaderFieldValue.members($0.lowercased()) }
         guard protections?.contains("auth") != false else { return nil }

@@ -42,11 +42,10 @@ struct NetrcReader {
     mutating func credential(of host: String) -> (user: String, password: String)? {
         var isFound = false
         var user: String?, password: String?
-        while let word = next() {
+        while let word = next(), !isFound || !["machine", "default"].contains(word) {
             switch word {
-            case "machine", "default":
-                if isFound { return Self.credential(user, password) }
-                isFound = word == "default" || next()?.equalsIgnoringCase(host) == true
+            case "machine": isFound = next()?.equalsIgnoringCase(host) == true
+            case "default": isFound = true
             case "login":
                 let value = next()
                 if isFound { user = value }
@@ -60,11 +59,7 @@ struct NetrcReader {
             default: break
             }
         }
-        return Self.credential(user, password)
-    }
-
-    private static func credential(_ user: String?, _ password: String?) -> (user: String, password: String)? {
-        user == nil && password == nil ? nil : (user ?? "", password ?? "")
+        return user == nil && password == nil ? nil : (user ?? "", password ?? "")
     }
 
     private mutating func nextLine() -> ArraySlice<UInt8>? {

@@ -11,6 +11,8 @@ import NessLock
 /// A refresh that has started continues if the requests that wait for it are dropped or reach their deadlines: the next request finds the
 /// new credential. It ends with its `timeout`, when `credential` is set, and when its manager is reset or shut down.
 ///
+/// The refresh has the task-local values of the caller whose request started it.
+///
 /// With `isStale` a credential is also renewed ahead of time: a request with a stale credential is not sent, but waits for the same
 /// single refresh, and is then sent with the new credential.
 ///
@@ -180,6 +182,8 @@ public final class RefreshableAuthentication<Credential: Sendable>: Authenticati
                 return (refresh, (state.credential, state.generation))
             }
             guard let refresh else { return }
+            context.attempt?.beginWaitForRefresh(startsRefresh: stale != nil)
+            defer { context.attempt?.endWaitForRefresh() }
             if let (credential, generation) = stale { start(refresh, replacing: credential, generation, occasion, in: context) }
             do {
                 if try await refresh.wait(countedBy: context.step?.waiting) { return }

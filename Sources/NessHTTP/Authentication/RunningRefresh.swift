@@ -30,7 +30,7 @@ final class RunningRefresh: ScopeMember {
         var task: Task<Void, Never>?
         /// `nil` outside of a manager, and once the refresh has ended.
         var unregister: Unregister?
-        /// The refreshes that the requests of this refresh wait for.
+        /// The refreshes for which requests of this refresh wait. One that several requests wait for occurs several times.
         var awaited: [RunningRefresh] = []
 
         var outcome: Result<Void, any Error>? { if case .ended(let outcome) = phase { outcome } else { nil } }
@@ -70,11 +70,11 @@ final class RunningRefresh: ScopeMember {
             }
             if hasEnded { return unregister() }
         }
-        // The lock is held so that `enter` and `end` cannot run before `task` is set.
+        // The lock is held so that `markStarted` and `end` cannot run before `task` is set.
         state.withLock { state in
             guard case .new = state.phase else { return }
             state.task = Task { [self] in
-                guard enter() else { return }
+                guard markStarted() else { return }
                 do {
                     try await HandlerScope.with(self, operation)
                     end(with: .success(()))
@@ -86,7 +86,7 @@ final class RunningRefresh: ScopeMember {
     }
 
     /// Marks the refresh as started. Returns false if it has ended before.
-    private func enter() -> Bool {
+    private func markStarted() -> Bool {
         state.withLock { state in
             guard case .new = state.phase else { return false }
             state.phase = .started
@@ -149,6 +149,7 @@ final class RunningRefresh: ScopeMember {
         return waiter
     }
 
+    /// Removes a waiter that was canceled. A refresh that has not started ends with its last waiter.
     private func leave(_ id: WaiterQueue<Waiter>.ID) {
         state.withLock { _ = $0.waiters.leave(id) }
         end(with: .failure(Abandoned())) { state in
@@ -156,7 +157,7 @@ final class RunningRefresh: ScopeMember {
         }
     }
 
-    /// Returns true if this refresh cannot end before another one.
+    /// Returns true if this refresh cannot end before another one, for which its requests wait, directly or through other refreshes.
     private func waits(for other: RunningRefresh) -> Bool {
         var stack: [RunningRefresh] = [self]
         var seen: Set<ObjectIdentifier> = []

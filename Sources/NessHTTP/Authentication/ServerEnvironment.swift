@@ -57,7 +57,7 @@ extension ServerEnvironment {
 
 extension ServerEnvironment: RedactedValue {
     /// The base URL, the default headers and the type of authentication, without secrets.
-    public var description: String {
+    package var redactedDescription: String {
         let base = baseURL.map { Redactor(defaultHeaders.secrets).redacted($0) } ?? "no base URL"
         return "\(base) \(defaultHeaders) \(authentication.map { "\(type(of: $0))" } ?? "no authentication")"
     }

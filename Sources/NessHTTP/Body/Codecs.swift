@@ -6,7 +6,10 @@ import Foundation
 /// struct CSVEncoder: HTTPBodyEncoder {
 ///     var relatedHeaders: [String: String]? { ["Content-Type": "text/csv"] }
 ///     func encode(_ rows: [[String]]) throws -> Data {
-///         let lines = rows.map { $0.joined(separator: ",") }
+///         let lines = rows.map { row in
+///             row.map { "\"\($0.replacing("\"", with: "\"\""))\"" }
+///                 .joined(separator: ",")
+///         }
 ///         return Data(lines.joined(separator: "\r\n").utf8)
 ///     }
 /// }
@@ -17,8 +20,8 @@ import Foundation
 public protocol HTTPBodyEncoder: Sendable {
     /// The type that the encoder takes.
     associatedtype Value
-    /// The header fields that describe the body, such as `Content-Type`; `nil` for none. They belong to the body, and are removed when
-    /// another body replaces it.
+    /// The header fields that describe the body, such as `Content-Type`. Both `nil` and an empty dictionary mean none. The fields belong to
+    /// the body, and are removed when another body replaces it.
     var relatedHeaders: [String: String]? { get }
     /// Encodes a value. Runs in the call that sets the body, on the caller's thread.
     /// - Parameter value: The value.

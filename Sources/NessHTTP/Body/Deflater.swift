@@ -38,7 +38,7 @@ final class Deflater {
                 output += room[..<produced]
                 // Code 1 means the end. Otherwise all output was written once room is left.
                 if code == 1 || (!ends && offset == bytes.count && produced < room.count) { return }
-                guard code == 0, consumed + produced > 0 else { throw HTTPBodyError.notEncodable("zlib fails with the code \(code)") }
+                guard code == 0, consumed + produced > 0 else { throw InvalidRequest("zlib fails with the code \(code)") }
             }
         }
         return output

@@ -12,9 +12,9 @@ final class GzipEncoder {
 
     /// Makes an encoder.
     /// - Parameter deflater: The platform's compressor; `nil` if the platform has none.
-    /// - Throws: `HTTPBodyError` without a compressor.
+    /// - Throws: `InvalidRequest` without a compressor.
     init(_ deflater: Deflater? = Deflater()) throws {
-        guard let deflater else { throw HTTPBodyError.notEncodable("gzip needs zlib, which this process cannot find") }
+        guard let deflater else { throw InvalidRequest("gzip needs zlib, which this process cannot find") }
         self.deflater = deflater
     }
 

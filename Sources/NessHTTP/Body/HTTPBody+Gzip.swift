@@ -19,59 +19,42 @@ extension HTTPBody {
         var gzipped = self
         let codings = headers.values(for: HeaderName.contentEncoding) + ["gzip"]
         gzipped.headers[HeaderName.contentEncoding] = codings.joined(separator: ", ")
-        gzipped.uncompressedStart = CopyOnWriteBox(plainStart(upTo: 64 << 10))
-        if let data {
-            gzipped.segments = [.data(try GzipEncoder.encode(data))]
+        gzipped.uncompressedStart = CopyOnWriteBox(plainStart(upTo: Self.chunkLength))
+        if data != nil {
+            gzipped.segments = try compressed().segments
         } else {
             // Fails here if there is no zlib, before the body is started.
             _ = try GzipEncoder()
-            gzipped.append { body in
-                var gzipped: HTTPBody
-                if let data = body.data {
-                    gzipped = HTTPBody(try GzipEncoder.encode(data), headers: body.headers)
-                } else {
-                    let stream = BodyStream(length: nil, isRepeatable: true) { try await body.gzip(into: $0) }
-                    gzipped = HTTPBody(segments: [.stream(stream)], headers: body.headers)
-                }
-                gzipped.uncompressedStart = CopyOnWriteBox(body.plainStart(upTo: 64 << 10))
-                return gzipped
-            }
+            gzipped.addStep { try $0.compressed() }
         }
         return gzipped
+    }
+
+    /// The number of bytes that are read together, or searched for secrets.
+    static let chunkLength = 64 << 10
+
+    /// Compresses bytes in memory now, and any other body while it is sent.
+    private func compressed() throws -> HTTPBody {
+        let stream = BodyStream(length: nil, isRepeatable: true) { try await gzip(into: $0) }
+        let segment = try data.map { Segment.data(try GzipEncoder.encode($0)) } ?? .stream(stream)
+        var compressed = HTTPBody(segments: [segment], headers: headers)
+        compressed.uncompressedStart = CopyOnWriteBox(plainStart(upTo: Self.chunkLength))
+        return compressed
     }
 
     private func gzip(into take: @Sendable (Data) async throws -> Void) async throws {
         let reader = makeReader(), encoder = try GzipEncoder()
         var isAtEnd = false
         while !isAtEnd {
-            let piece = try await reader.next(upTo: 64 << 10)
+            let piece = try await reader.next(upTo: Self.chunkLength)
             isAtEnd = piece.isEmpty
             let bytes = try encoder.encode(piece, ends: isAtEnd)
             if !bytes.isEmpty { try await take(bytes) }
         }
     }
 
-    /// Returns this body in a form that is read into memory before it is sent, if its length is unknown otherwise. The request then has a
-    /// `Content-Length`, which some servers require: a form with a sequence or a deferred part, for example, or a file that is compressed.
-    ///
-    /// The body is collected again for each attempt, off the main thread. The idle timeout counts the whole time as one wait.
-    package func collected() -> HTTPBody {
-        if data != nil { return self }
-        var collected = self
-        collected.append { body in
-            if body.length != nil { return body }
-            let reader = body.makeReader()
-            var bytes = Data()
-            while case let piece = try await reader.next(upTo: 64 << 10), !piece.isEmpty { bytes += piece }
-            var whole = HTTPBody(bytes, headers: body.headers)
-            whole.uncompressedStart = body.uncompressedStart
-            return whole
-        }
-        return collected
-    }
-
     /// Adds a step after those that the body has.
-    private mutating func append(_ step: @escaping @Sendable (HTTPBody) async throws -> HTTPBody) {
+    mutating func addStep(_ step: @escaping @Sendable (HTTPBody) async throws -> HTTPBody) {
         let before = self
         finish = { body in try await step(try await before.finished(body)) }
     }

@@ -19,7 +19,7 @@ public struct MultipartForm: Sendable {
 
         /// Makes the lines before the part's bytes, including the empty line.
         /// - Parameter own: The header fields of the body that a closure made.
-        /// - Throws: `HTTPBodyError.notEncodable` for a field that would inject a line.
+        /// - Throws: `InvalidRequest` for a field that would inject a line.
         func head(_ own: HTTPHeaders = [:]) throws -> Data {
             var fields = own
             fields[HeaderName.contentDisposition] = nil
@@ -29,14 +29,14 @@ public struct MultipartForm: Sendable {
             if let named { lines.append((HeaderName.contentType, named)) }
             for field in fields { lines.append((field.name, field.value)) }
             guard lines.allSatisfy({ ($0.name + $0.value).unicodeScalars.allSatisfy { $0.value >= 32 && $0.value != 127 } }) else {
-                throw HTTPBodyError.notEncodable("the form has a control character in a name or a header field")
+                throw InvalidRequest("the form has a control character in a name or a header field")
             }
             return Data((lines.map { "\($0.name): \($0.value)\r\n" }.joined() + "\r\n").utf8)
         }
 
         /// Makes the segments of the header fields and of the content.
         func segments() throws -> [HTTPBody.Segment] {
-            // Fails immediately for a name that would inject a line, even if the content is made later.
+            // Fails immediately for a control character, even if the content is made later.
             let head = try head()
             guard case .deferred(let make) = content else { return [.data(head), content] }
             return [
@@ -138,20 +138,13 @@ public struct MultipartForm: Sendable {
 
     /// Writes each line break of a field's name as CR LF, as browsers do. They leave a file's name unchanged.
     private static func normalized(_ name: String) -> String {
-        var normalized = ""
-        var previous: Unicode.Scalar?
-        for scalar in name.unicodeScalars {
-            if scalar == "\n" && previous != "\r" { normalized.unicodeScalars.append("\r") }
-            if scalar != "\n" && previous == "\r" { normalized.unicodeScalars.append("\n") }
-            normalized.unicodeScalars.append(scalar)
-            previous = scalar
-        }
-        if previous == "\r" { normalized.unicodeScalars.append("\n") }
-        return normalized
+        // CR LF is one Character, and no other scalar forms a Character with a CR or an LF (UAX #29, GB3 to GB5).
+        String(name.map { $0 == "\r" || $0 == "\n" ? "\r\n" : $0 })
     }
 
     /// Makes a body of the form.
-    /// - Throws: `HTTPBodyError.notEncodable` for a content type that would inject a line.
+    /// - Throws: An error for a control character in a content type, or in a name other than a line break. Line breaks and quotes in names
+    ///   are encoded.
     public func makeBody() throws -> HTTPBody {
         let boundary = makeBoundary()
         return HTTPBody(
@@ -198,5 +191,5 @@ public struct MultipartForm: Sendable {
 
 extension MultipartForm: RedactedValue {
     /// The number of parts, where a closure that adds parts counts as one. Their content is not shown.
-    public var description: String { "multipart/form-data of \(elements.count) part\(elements.count == 1 ? "" : "s")" }
+    package var redactedDescription: String { "multipart/form-data of \(elements.count) part\(elements.count == 1 ? "" : "s")" }
 }

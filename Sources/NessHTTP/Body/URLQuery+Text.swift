@@ -42,10 +42,10 @@ extension HTTPBody {
 extension URLQuery: RedactedValue {
     /// The encoded parameters in one line, without the values that are secret by `Ness.Configuration.secretNames`. `encoded` has all
     /// values.
-    public var description: String { Redactor().redacted(query: encoded).oneLine }
+    package var redactedDescription: String { Redactor().redacted(query: encoded).oneLine }
 }
 
 extension URLQuery.Item: RedactedValue {
     /// The encoded parameter, without its value if the value is secret by `Ness.Configuration.secretNames`.
-    public var description: String { URLQuery([self]).description }
+    package var redactedDescription: String { URLQuery([self]).description }
 }

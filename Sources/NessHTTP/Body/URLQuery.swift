@@ -10,7 +10,7 @@
 /// ```
 ///
 /// `QueryValue` lists the types of values and their encoding. Names compare as a whole: `filter[a]` is a separate name, not a part of
-/// `filter`.
+/// `filter`. A description hides the values whose names stand for secrets.
 public struct URLQuery: Sendable, Hashable {
     /// One parameter, without percent-encoding.
     public struct Item: Sendable, Hashable {
@@ -42,14 +42,6 @@ public struct URLQuery: Sendable, Hashable {
         items = dictionary.sorted { $0.key < $1.key }.flatMap { $0.value?.queryItems(named: $0.key) ?? [] }
     }
 
-    /// The first value of a name. `nil` if the name is absent, or if its first parameter has no value.
-    public subscript(name: String) -> String? { items.first { $0.name == name }?.value }
-
-    /// Returns every value of a name, in order. Parameters without a value are left out.
-    /// - Parameter name: The name.
-    /// - Returns: The values.
-    public func values(for name: String) -> [String] { items.filter { $0.name == name }.compactMap(\.value) }
-
     /// Adds a value at the end, even if the name already has one.
     /// - Parameters:
     ///   - value: The value. `nil` adds no parameter.
@@ -57,16 +49,6 @@ public struct URLQuery: Sendable, Hashable {
     public mutating func append(_ value: (any QueryValue)?, named name: String) {
         guard let value else { return }
         items += value.queryItems(named: name)
-    }
-
-    /// Replaces every value of a name, at the position of the first.
-    /// - Parameters:
-    ///   - value: The value. `nil` removes the name.
-    ///   - name: The name.
-    public mutating func set(_ value: (any QueryValue)?, for name: String) {
-        let index = items.firstIndex { $0.name == name } ?? items.endIndex
-        items.removeAll { $0.name == name }
-        items.insert(contentsOf: value?.queryItems(named: name) ?? [], at: index)
     }
 
     /// Returns a copy of this query with every parameter of `other`, in place of existing parameters of the same name.

@@ -7,60 +7,41 @@ protocol CacheEntryKey: Hashable, Sendable {
 extension CacheKey: CacheEntryKey {}
 extension CacheStorageKey: CacheEntryKey {}
 
-/// Values by key, each with a size, in the order of their last use. The time of an access does not depend on the number of values.
+/// Values by key, each with a size, in the order of their last use. An access takes a binary search among the values.
 struct CacheEntries<Key: CacheEntryKey, Value: Sendable>: Sendable {
-    /// A link of the ring. Index 0 is the sentinel: its `older` is the newest entry, its `newer` the oldest.
-    private struct Link: Sendable {
-        var entry: (key: Key, value: Value, size: Int)?
-        var older = 0
-        var newer = 0
-    }
-
-    private var links = [Link()]
-    /// The indices of unused links.
-    private var free: [Int] = []
-    private var indices: [Key: Int] = [:]
+    private var entries: [Key: (value: Value, size: Int, place: WaiterQueue<Key>.ID)] = [:]
+    /// The keys, least recently used first.
+    private var order = WaiterQueue<Key>()
     /// The keys by URL, so that all entries of one URL can be removed together.
     private var keysByURL: [Key.URLName: Set<Key>] = [:]
     /// The sum of the sizes.
     private(set) var size = 0
 
-    var keys: [Key] { Array(indices.keys) }
+    var keys: [Key] { Array(entries.keys) }
 
     /// The keys with a URL.
     func keys(of url: Key.URLName) -> [Key] { Array(keysByURL[url] ?? []) }
 
     /// Returns the value of a key, and marks it as just used.
     mutating func use(_ key: Key) -> Value? {
-        guard let index = indices[key] else { return nil }
-        if links[0].older != index {
-            unlink(index)
-            link(index)
-        }
-        return links[index].entry?.value
+        guard let index = entries.index(forKey: key) else { return nil }
+        order.leave(entries.values[index].place)
+        entries.values[index].place = order.join(key)
+        return entries.values[index].value
     }
 
     /// Adds a value as just used, in place of an older value of the key.
     mutating func insert(_ key: Key, _ value: Value, size: Int) {
         remove(key)
-        if free.isEmpty {
-            free = [links.count]
-            links.append(Link())
-        }
-        let index = free.removeLast()
-        links[index].entry = (key, value, size)
-        link(index)
-        indices[key] = index
+        entries[key] = (value, size, order.join(key))
         keysByURL[key.url, default: []].insert(key)
         self.size += size
     }
 
     mutating func remove(_ key: Key) {
-        guard let index = indices.removeValue(forKey: key) else { return }
-        size -= links[index].entry?.size ?? 0
-        links[index].entry = nil
-        unlink(index)
-        free.append(index)
+        guard let entry = entries.removeValue(forKey: key) else { return }
+        order.leave(entry.place)
+        size -= entry.size
         keysByURL[key.url]?.remove(key)
         if keysByURL[key.url]?.isEmpty == true { keysByURL[key.url] = nil }
     }
@@ -68,21 +49,10 @@ struct CacheEntries<Key: CacheEntryKey, Value: Sendable>: Sendable {
     /// Removes the least recently used entries until the sum of the sizes is within a limit. Returns their keys.
     mutating func evict(to limit: Int) -> [Key] {
         var gone: [Key] = []
-        while size > limit, let oldest = links[links[0].newer].entry {
-            remove(oldest.key)
-            gone.append(oldest.key)
+        while size > limit, let oldest = order.firstElement {
+            remove(oldest)
+            gone.append(oldest)
         }
         return gone
-    }
-
-    private mutating func link(_ index: Int) {
-        let newest = links[0].older
-        (links[index].older, links[index].newer) = (newest, 0)
-        (links[newest].newer, links[0].older) = (index, index)
-    }
-
-    private mutating func unlink(_ index: Int) {
-        let (older, newer) = (links[index].older, links[index].newer)
-        (links[older].newer, links[newer].older) = (newer, older)
     }
 }

@@ -113,21 +113,12 @@ public final class CacheFolder: CacheStorage {
     private func file(_ key: CacheStorageKey) -> Data? {
         willAccess(.read)
         // Another program may have put a file of any kind and size in its place.
-        guard let file = try? OpenFile(path(key), O_RDONLY | O_NOFOLLOW | O_NONBLOCK), let size = try? file.length(),
-            size <= min(limit, Self.fileLimit)
-        else { return nil }
-        return try? file.read(Int(size), at: 0)
+        return OpenFile.contents(of: path(key), limit: Int64(min(limit, Self.fileLimit)))
     }
 
     private func replace(_ key: CacheStorageKey, by record: Data) throws {
         willAccess(.write)
-        do {
-            try OpenFile(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode: 0o600).write(record, at: 0)
-            try OpenFile.rename(part, to: path(key))
-        } catch {
-            unlink(part)
-            throw error
-        }
+        try OpenFile.replace(path(key), by: record, through: part)
     }
 
     private func remove(_ keys: [CacheStorageKey]) throws {

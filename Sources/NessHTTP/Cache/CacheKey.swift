@@ -67,7 +67,7 @@ extension CacheKey {
 
 extension CacheKey: RedactedValue {
     /// Only the type: the credential is secret.
-    var description: String { "CacheKey" }
+    var redactedDescription: String { "CacheKey" }
 }
 
 extension HTTPRequest {

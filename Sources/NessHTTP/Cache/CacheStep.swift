@@ -4,6 +4,8 @@ import NessLock
 /// Serves requests from the cache where RFC 9111 allows a private cache to do so, and stores responses: see `HTTPCache`.
 ///
 /// It is below authentication, so that it knows the credential, and above the sharing of flights, so that its own requests are shared.
+///
+/// Synchronous work is not inlined: its variables would enlarge the async frame that a waiting request keeps.
 final class CacheStep: Sendable {
     private let cache: HTTPCache
     private let clock: PipelineClock
@@ -62,7 +64,6 @@ final class CacheStep: Sendable {
 
     // MARK: what is stored
 
-    // Not inlined: its variables would enlarge the frame that waits for the server.
     /// Looks into memory.
     /// - Returns: The query; `nil` if no response may be taken from the cache, or stored.
     @inline(never)
@@ -81,7 +82,7 @@ final class CacheStep: Sendable {
     }
 
     @inline(never)
-    private func findInStorage(_ query: CacheQuery, _ fetch: Int) async -> CacheQuery {
+    private func findInStorage(_ query: CacheQuery, _ fetch: HTTPCache.Fetch) async -> CacheQuery {
         query.with(await cache.findInStorage(query.key, query.request, fetch, clock))
     }
 
@@ -137,14 +138,14 @@ final class CacheStep: Sendable {
 
     /// Sends the request to the server, with the validators of a stored response if there is one, and stores the response.
     @inline(never)
-    private func fetchAndStore(_ query: CacheQuery, _ fetch: Int) async throws -> HTTPResponse {
+    private func fetchAndStore(_ query: CacheQuery, _ fetch: HTTPCache.Fetch) async throws -> HTTPResponse {
         var sent = now
-        var asked = query.stored.conditional(query.request)
-        asked[IsConditionedByCache.self] = asked.hasConditions && !query.request.hasConditions
-        var response = try await query.upstream.send(asked)
-        if response.statusCode == 304, asked[IsConditionedByCache.self] {
+        var conditional = query.stored.conditional(query.request)
+        conditional[IsConditionedByCache.self] = conditional.hasConditions && !query.request.hasConditions
+        var response = try await query.upstream.send(conditional)
+        if response.statusCode == 304, conditional[IsConditionedByCache.self] {
             if let (updated, confirmed) = updated(by: response, query) {
-                await keep(updated, query, sent: sent, fetch, confirmed: confirmed)
+                await storeOrRemove(updated, query, sent: sent, fetch, confirmed: confirmed)
                 return updated
             }
             // The 304 does not concern the stored response.
@@ -153,7 +154,7 @@ final class CacheStep: Sendable {
         }
         if [500, 502, 503, 504].contains(response.statusCode), let stale = staleReplacement(for: query) { return stale }
         // A response to the caller's own conditions or range may be a part or a 304. Only a 200 is complete.
-        if response.statusCode == 200 || !query.request.hasConditions { await keep(response, query, sent: sent, fetch) }
+        if response.statusCode == 200 || !query.request.hasConditions { await storeOrRemove(response, query, sent: sent, fetch) }
         return response
     }
 
@@ -162,9 +163,9 @@ final class CacheStep: Sendable {
 
     /// Returns the stored response that a 304 confirms: with the new fields, and as it was stored. `nil` if the 304 does not concern it.
     @inline(never)
-    private func updated(by response: HTTPResponse, _ query: CacheQuery) -> (HTTPResponse, Confirmed)? {
+    private func updated(by response: HTTPResponse, _ query: CacheQuery) -> (updated: HTTPResponse, confirmed: Confirmed)? {
         guard isForSameKey(response, as: query), let confirmed = query.stored.confirmed(by: response) else { return nil }
-        return confirmed.updated(by: response).map { ($0, Confirmed(confirmed)) }
+        return confirmed.updated(by: response).map { (updated: $0, confirmed: Confirmed(confirmed)) }
     }
 
     /// False after a redirect (its target was stored below), or if a loader changed the method, URL or credential.
@@ -185,22 +186,29 @@ final class CacheStep: Sendable {
     /// Stores a response. If it may not be stored, removes the older response that it replaces.
     /// - Parameter confirmed: The stored response that a 304 confirmed, and that `response` updates. `nil` without a 304.
     @inline(never)
-    private func keep(
-        _ response: HTTPResponse, _ query: CacheQuery, sent: Date, _ fetch: Int, confirmed: Confirmed? = nil
+    private func storeOrRemove(
+        _ response: HTTPResponse, _ query: CacheQuery, sent: Date, _ fetch: HTTPCache.Fetch, confirmed: Confirmed? = nil
     ) async {
         guard isForSameKey(response, as: query), isOfSameVariant(response, as: query) else { return }
         let entry = CachedResponse(response, to: query.request, sent: sent, received: now, checksum: confirmed?.fields.checksum)
         if let entry {
-            // Records omit `Set-Cookie`, so a secret one may be stored.
-            let isSecret = response.headers.contains {
-                !$0.name.equalsIgnoringCase(HeaderName.setCookie) && query.request.secrets.containsHeader($0.name)
-            }
-            let isWritten = confirmed.map { entry.isWritten(in: $0.fields) } ?? false
-            await cache.store(entry, query.key, fetch, clock, isSecret: isSecret, isWritten: isWritten)
+            await cache.store(entry, query.key, fetch, clock, record: recordChange(for: entry, of: response, query, confirmed))
         } else if response.statusCode < 300 || [404, 410].contains(response.statusCode) {
             // A 404 or 410 means that the stored response is outdated. Another failure, such as a 405, says nothing about it.
             await cache.remove(query.key, clock)
         }
+    }
+
+    @inline(never)
+    private func recordChange(
+        for entry: CachedResponse, of response: HTTPResponse, _ query: CacheQuery, _ confirmed: Confirmed?
+    ) -> HTTPCache.RecordChange {
+        // A secret must not reach the storage. A secret `Set-Cookie` never does, because `CacheRecord` omits the field.
+        let isSecret = response.headers.contains {
+            !$0.name.equalsIgnoringCase(HeaderName.setCookie) && query.request.secrets.containsHeader($0.name)
+        }
+        if isSecret { return .remove }
+        return confirmed.map { entry.isRecorded(with: $0.fields) } == true ? .keep : .write
     }
 
     /// Gets a newer response in the background. Only one such fetch runs for each stored response.

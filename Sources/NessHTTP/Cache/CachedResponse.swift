@@ -101,9 +101,9 @@ struct CachedResponse: Sendable {
         max(0, lifetime + longestTolerance - age(at: now)) + 604_800
     }
 
-    /// True if the stored record need not be rewritten after a 304: only its time differs, and its time is never used.
+    /// Returns true if the stored record need not be rewritten after a 304: only its time differs, and its time is never used.
     /// - Parameter older: The stored response, which the 304 confirmed.
-    func isWritten(in older: CachedResponse) -> Bool {
+    func isRecorded(with older: CachedResponse) -> Bool {
         func lasting(_ headers: HTTPHeaders) -> HTTPHeaders {
             var headers = headers
             headers.remove([HeaderName.age, HeaderName.date, HeaderName.setCookie])

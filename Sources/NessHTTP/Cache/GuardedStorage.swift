@@ -1,20 +1,20 @@
 import Foundation
 import NessLock
 
-/// Keeps the errors and delays of a storage from requests.
+/// Protects requests from the errors and delays of a storage.
 ///
 /// A caller waits for a limited time. While an operation takes longer than that, no other one starts, so a storage that hangs delays the
 /// requests in flight only once. A removal that failed is owed: it runs before the next operation, so that no removed record is found
 /// again.
 ///
-/// Changes of one URL run in their order, so that no write ends after a later removal.
+/// Changes of one URL run one after another, so that no write ends after a later removal.
 final class GuardedStorage: Sendable {
-    /// The records that are removed.
+    /// A removal of records.
     enum Removal: Sendable {
         case record(CacheStorageKey)
-        /// The URL by its digest.
+        /// Removes the records of a URL, given its digest.
         case url(String)
-        /// The user by the stable name.
+        /// Removes the records of a user, given the stable name.
         case user(ExactText)
         case all
     }
@@ -23,6 +23,7 @@ final class GuardedStorage: Sendable {
         var nextID = 0
         /// The running operations, and those of them that take longer than the timeout.
         var running: Set<Int> = [], late: Set<Int> = []
+        /// The removals that have to run before the next operation.
         var owed: [Int: Removal] = [:]
         /// The number of running or waiting writes of each URL.
         var writes: [String: Int] = [:]
@@ -37,6 +38,8 @@ final class GuardedStorage: Sendable {
 
     /// The most removals that are owed. Beyond them, everything is removed.
     private static let owedLimit = 10_000
+    /// The key of the removals that are owed, which run one after another. No URL has the empty name.
+    private static let owedKey = ""
 
     private let storage: any CacheStorage
     private let timeout: Duration
@@ -69,8 +72,8 @@ final class GuardedStorage: Sendable {
             try await removeOwed()
             // A write keeps the other variants of its record. While the records of a user, or all records, are being removed, it could
             // restore one of them.
-            guard count(1, key.url) else { return owe(.record(key)) }
-            defer { count(-1, key.url) }
+            guard beginWrite(to: key.url) else { return owe(.record(key)) }
+            defer { endWrite(to: key.url) }
             try await inOrder(key.url) { [self] in
                 guard isWanted() else { return }
                 do {
@@ -115,8 +118,8 @@ final class GuardedStorage: Sendable {
 
     private func removeOwed() async throws {
         if state.withLock({ $0.owed.isEmpty }) { return }
-        // Of several requests that find removals owed, one performs them, and the others wait. No URL has the empty name.
-        try await inOrder("") { [self] in
+        // Of several requests that find removals owed, one performs them, and the others wait.
+        try await inOrder(Self.owedKey) { [self] in
             while let (id, removal) = state.withLock({ $0.owed.first }) {
                 try await perform(removal)
                 state.withLock { $0.owed[id] = nil }
@@ -136,21 +139,22 @@ final class GuardedStorage: Sendable {
         for url in state.withLock({ Array($0.writes.keys) }) { try? await inOrder(url) {} }
     }
 
-    /// Counts a write that starts (1) or ends (-1).
-    /// - Returns: False if it must not start.
-    @discardableResult
-    private func count(_ change: Int, _ url: String) -> Bool {
+    /// Counts a write, which `endWrite` ends. Returns false if it must not start.
+    private func beginWrite(to url: String) -> Bool {
         state.withLock { state in
-            if change > 0, state.wideRemovals > 0 { return false }
-            let count = (state.writes[url] ?? 0) + change
-            state.writes[url] = count == 0 ? nil : count
+            guard state.wideRemovals == 0 else { return false }
+            state.writes[url, default: 0] += 1
             return true
         }
     }
 
-    /// Runs a change after all earlier changes of the same URL.
-    private func inOrder(_ url: String, _ body: @Sendable () async throws -> Void) async throws {
-        let (lane, waiter) = changes.enter(url)
+    private func endWrite(to url: String) {
+        state.withLock { $0.writes[url] = $0.writes[url].flatMap { count in count > 1 ? count - 1 : nil } }
+    }
+
+    /// Runs a change after all earlier changes with the same key, which is a URL or `owedKey`.
+    private func inOrder(_ key: String, _ body: @Sendable () async throws -> Void) async throws {
+        let (lane, waiter) = changes.enter(key)
         try await waiter?.wait()
         defer { changes.leave(lane) }
         try await body()
@@ -177,8 +181,9 @@ final class GuardedStorage: Sendable {
     private func run<Value: Sendable>(
         _ clock: PipelineClock, untilCancelled: Bool, _ body: @escaping @Sendable () async throws -> Value
     ) async -> Value? {
-        let ignored: @Sendable () -> Void = {}
-        let waiter = ValueWaiter<Value?>(leave: untilCancelled ? ignored : nil)
+        // The waiter is in no queue that it would have to leave when the task is canceled.
+        let leave: @Sendable () -> Void = {}
+        let waiter = ValueWaiter<Value?>(leave: untilCancelled ? leave : nil)
         let id = state.withLock { state in
             let id = state.newID()
             state.running.insert(id)

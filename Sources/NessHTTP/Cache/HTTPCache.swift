@@ -39,14 +39,28 @@ import NessPromise
 ///
 /// `Ness.reset()` empties the cache, including its storage. Managers may share a cache; a reset of one manager empties it for all.
 public final class HTTPCache: Sendable {
+    /// A fetch whose response may be stored. A response that was invalidated during its fetch must not be stored afterwards.
+    struct Fetch: Hashable, Sendable {
+        fileprivate let number: Int
+    }
+
+    /// The change of a response's record in the storage. A record that already contains the response is kept.
+    enum RecordChange: Sendable { case write, keep, remove }
+
+    /// A manager that uses the cache.
+    private struct Sharer: Sendable {
+        weak var manager: (any AnyObject & Sendable)?
+        let closeReads: @Sendable (_ target: ExactText) -> Void
+    }
+
     private struct State: Sendable {
         /// The most bytes in memory.
         let memoryLimit: Int
         /// The responses with each key, newest first.
         var entries = CacheEntries<CacheKey, [CachedResponse]>()
-        var nextFetch = 0
-        /// The keys of the running fetches. A response that was invalidated during its fetch must not be stored afterwards.
-        var fetches: [Int: CacheKey] = [:]
+        var lastFetch = 0
+        /// The keys of the running fetches that may still store their responses.
+        var fetches: [Fetch: CacheKey] = [:]
 
         /// Removes responses. Running fetches with keys that the closure accepts will not store their responses.
         mutating func forget(_ keys: [CacheKey], andFetches isForgotten: (CacheKey) -> Bool) {
@@ -55,7 +69,7 @@ public final class HTTPCache: Sendable {
         }
 
         /// Sets the responses with a key, unless its URL was invalidated since the fetch started.
-        mutating func set(_ key: CacheKey, _ responses: [CachedResponse], _ fetch: Int) {
+        mutating func set(_ key: CacheKey, _ responses: [CachedResponse], _ fetch: Fetch) {
             guard fetches[fetch] != nil else { return }
             // The oldest variants are left out if all together are too large.
             var (responses, size) = (responses, responses.reduce(0) { $0 + $1.size })
@@ -67,7 +81,6 @@ public final class HTTPCache: Sendable {
     }
 
     private let state: Lock<State>
-    /// The managers that use the cache.
     private let sharers = Lock<[Sharer]>([])
     private let storage: GuardedStorage?
     /// The cookies that identify the user.
@@ -137,18 +150,19 @@ public final class HTTPCache: Sendable {
 
     // MARK: for the pipeline
 
-    /// Registers a fetch whose response may be stored. Returns the fetch's number.
+    /// Registers a fetch whose response may be stored. Not inlined for the reason that `CacheStep` gives.
     @inline(never)
-    func beginFetch(_ key: CacheKey) -> Int {
+    func beginFetch(_ key: CacheKey) -> Fetch {
         state.withLock { state in
-            state.nextFetch += 1
-            state.fetches[state.nextFetch] = key
-            return state.nextFetch
+            state.lastFetch += 1
+            let fetch = Fetch(number: state.lastFetch)
+            state.fetches[fetch] = key
+            return fetch
         }
     }
 
     @inline(never)
-    func endFetch(_ fetch: Int) { state.withLock { $0.fetches[fetch] = nil } }
+    func endFetch(_ fetch: Fetch) { state.withLock { $0.fetches[fetch] = nil } }
 
     var hasStorage: Bool { storage != nil }
 
@@ -158,7 +172,7 @@ public final class HTTPCache: Sendable {
     }
 
     /// Finds the stored responses for a request in the storage and in memory, and puts them into memory.
-    func findInStorage(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Int, _ clock: PipelineClock) async -> CacheMatch {
+    func findInStorage(_ key: CacheKey, _ request: HTTPRequest, _ fetch: Fetch, _ clock: PipelineClock) async -> CacheMatch {
         guard let storage, let digests = key.digests else { return find(key, request) }
         let read = await storage.responses(digests, clock)
         let all = state.withLock { state in
@@ -170,15 +184,14 @@ public final class HTTPCache: Sendable {
         return CacheMatch(among: all, for: request)
     }
 
-    /// Stores a response and replaces an older one, unless the target was invalidated since the fetch started. A secret response is not
-    /// written to the storage, nor one whose record may stay.
-    func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Int, _ clock: PipelineClock, isSecret: Bool, isWritten: Bool) async {
+    /// Stores a response and replaces an older one, unless the target was invalidated since the fetch started.
+    func store(_ response: CachedResponse, _ key: CacheKey, _ fetch: Fetch, _ clock: PipelineClock, record: RecordChange) async {
         state.withLock { $0.set(key, ($0.entries.use(key) ?? []).adding(response), fetch) }
         if let digests = key.digests {
-            if isSecret {
-                await storage?.remove(.record(digests), clock)
-            } else if !isWritten {
-                await storage?.write(response, digests, clock) { [self] in state.withLock { $0.fetches[fetch] != nil } }
+            switch record {
+            case .write: await storage?.write(response, digests, clock) { [self] in state.withLock { $0.fetches[fetch] != nil } }
+            case .keep: break
+            case .remove: await storage?.remove(.record(digests), clock)
             }
         }
         didStore()
@@ -198,11 +211,6 @@ public final class HTTPCache: Sendable {
         await remove(key.digests.map { .record($0) }, clock) {
             $0.forget([key]) { $0.url == key.url }
         }
-    }
-
-    private struct Sharer: Sendable {
-        weak var manager: (any AnyObject & Sendable)?
-        let closeReads: @Sendable (_ target: ExactText) -> Void
     }
 
     /// Adds a manager. After another manager has written to a URL, this manager's new reads of the URL join no read that started before.

@@ -6,14 +6,15 @@ protocol Upstream: Sendable {
     var cookies: JarCookies? { get }
     /// True if the response is kept in memory, and may be shared with equal requests.
     var isCacheable: Bool { get }
-    /// True if requests that the caller declares equal may differ.
+    /// True if the caller named the request's identity (`duplicateIdentifier`). A shared response may then be for
+    /// a request with other header fields.
     var hasDuplicateIdentifier: Bool { get }
 
     /// Returns the route of a request to the server. A server may distinguish users by it.
     func route(of request: HTTPRequest) -> String
     /// Sends a request.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
-    /// Sends a request for which there is a replacement, until the deadline of the call.
+    /// Sends a request whose failure a stored response can replace. Fails at the call's deadline, so that the caller gets that response.
     func sendUntilDeadline(_ operation: @escaping @Sendable () async throws -> HTTPResponse) async throws -> HTTPResponse
     /// Sends a request in the background, without the caller's policies and events. A reset ends it.
     /// - Parameters:
@@ -23,24 +24,4 @@ protocol Upstream: Sendable {
         _ request: HTTPRequest, _ operation: @escaping @Sendable (any Upstream, _ begin: () throws -> Void) async throws -> HTTPResponse)
     /// Makes an error of the request.
     func error(_ kind: NessError.Kind, _ reason: String) -> NessError
-}
-
-/// A request that the cache may serve, and the responses that are stored for it.
-final class CacheQuery: Sendable {
-    let request: HTTPRequest
-    let key: CacheKey
-    let directives: CacheControl
-    let stored: CacheMatch
-    let upstream: any Upstream
-
-    init(_ request: HTTPRequest, _ key: CacheKey, _ directives: CacheControl, _ stored: CacheMatch, _ upstream: any Upstream) {
-        self.request = request
-        self.key = key
-        self.directives = directives
-        self.stored = stored.usable(inAttempt: upstream.attempt)
-        self.upstream = upstream
-    }
-
-    /// Returns the same query with other stored responses.
-    func with(_ stored: CacheMatch) -> CacheQuery { CacheQuery(request, key, directives, stored, upstream) }
 }

@@ -20,7 +20,7 @@
 /// let ness = Ness { $0.duplicatedHandler = OneOrderAtATime() }
 /// ```
 ///
-/// **Requests that are never duplicates:** streams, requests with their own transport or with loaders at `.exchange`, requests whose
+/// **Requests that are never duplicates:** streams, resumable uploads, requests with their own transport or with loaders at `.exchange`, requests whose
 /// redirects a closure decides, and requests with a body that is a sequence or that a closure makes. A call never joins its own exchange.
 /// Header fields in `headersIgnoredInDuplicates` are not compared.
 ///

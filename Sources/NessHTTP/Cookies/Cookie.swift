@@ -192,7 +192,7 @@ extension Cookie {
 
 extension Cookie: RedactedValue {
     /// The name, the domain and the path. The value is secret and hidden.
-    public var description: String { "\(name.oneLine)=\(Redactor.mark) for \(domain.oneLine)\(path.oneLine)" }
+    package var redactedDescription: String { "\(name.oneLine)=\(Redactor.mark) for \(domain.oneLine)\(path.oneLine)" }
 }
 
 extension Cookie: Codable {

@@ -42,9 +42,6 @@ public final class CookieJar: Sendable {
         return table.withLock { $0.cookies(now) }
     }
 
-    /// The number of cookies that searches have visited.
-    var visitCount: Int { table.withLock(\.visitCount) }
-
     /// Adds a cookie of the application, such as one from a login in a web view. It replaces the cookie with the same name, domain and
     /// path. An expired cookie only removes the old one.
     /// - Parameter cookie: The cookie.
@@ -118,14 +115,7 @@ extension CookieJar {
         let data = try JSONEncoder().encode(cookies.filter { $0.expires != nil })
         removeLeftovers(of: file)
         // A new name for each call, so that two at the same moment do not write to one file.
-        let part = file.path + ".\(UUID().uuidString)"
-        do {
-            try OpenFile(part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o600).write(data, at: 0)
-            try OpenFile.rename(part, to: file.path)
-        } catch {
-            unlink(part)
-            throw error
-        }
+        try OpenFile.replace(file.path, by: data, through: file.path + ".\(UUID().uuidString)")
     }
 
     /// Removes the files that killed processes left behind in the middle of a write.

@@ -35,8 +35,6 @@ struct CookieTable: Sendable {
     /// The latest number given as an `order` or a `lastUse`.
     private var next = 0
     private(set) var count = 0
-    /// The number of cookies that searches have visited.
-    private(set) var visitCount = 0
 
     /// All cookies that have not expired, in the order in which they were first set.
     func cookies(_ now: Date) -> [Cookie] {
@@ -48,7 +46,6 @@ struct CookieTable: Sendable {
         if sites.isEmpty { return [] }
         let site = PublicSuffix.site(of: url.host)
         guard let present = sites[site] else { return [] }
-        visitCount += present.count
         let found = present.filter { $0.value.cookie.applies(to: url, now: now) }
         next += 1
         for key in found.keys { sites[site]?[key]?.lastUse = next }
@@ -61,7 +58,6 @@ struct CookieTable: Sendable {
             return insert(cookies, now)
         }
         // All belong to the site of the response's host, and such a response adds no secure cookie.
-        visitCount += present.count
         let kept = present.values.map(\.cookie).filter { $0.isSecure && !$0.isExpired(now) }
         let secure = Dictionary(grouping: kept) { ExactText($0.name) }
         insert(cookies.filter { cookie in secure[ExactText(cookie.name)]?.contains(where: cookie.overlays) != true }, now)
@@ -95,7 +91,6 @@ struct CookieTable: Sendable {
     private mutating func reduce(_ names: some Collection<ExactText>, most: Int, remaining: Int, _ now: Date) {
         let total = names.reduce(0) { $0 + (sites[$1]?.count ?? 0) }
         guard total > most else { return }
-        visitCount += total
         typealias Candidate = (site: ExactText, key: Key, rank: Int, lastUse: Int)
         let candidates = names.flatMap { site in
             (sites[site] ?? [:]).map { key, entry -> Candidate in

@@ -35,20 +35,14 @@ final class DownloadJob: @unchecked Sendable {
         }
     }
 
-    /// The response of a run that has saved the file.
-    private struct Saved: Sendable {
-        let response: HTTPResponse
-        let identity: DownloadIdentity
-        let file: FileIdentity
-    }
-
     /// The partial files in use, by their paths. All managers share them: a download of one may follow a dropped download of another.
     private static let places = Lock<[String: Place]>([:])
 
     private var callers = 0
     /// The file of the last run.
     private var place: Place?
-    private var saved: Saved?
+    /// The response of a run that has saved the file.
+    private var saved: (response: HTTPResponse, identity: DownloadIdentity, file: FileIdentity)?
     private let opener = PartialFileOpener()
 
     // MARK: callers
@@ -94,7 +88,7 @@ final class DownloadJob: @unchecked Sendable {
     /// caller also receives the file that other callers have received meanwhile.
     /// - Throws: `FileError` if another download uses the file; `CancellationError`; the errors of `DownloadRun.run()`.
     func run(_ download: DownloadRequest) async throws -> HTTPResponse {
-        try download.check()
+        try download.checkRequest()
         let identity = download.identity
         return try await claim(download.partialPath, for: identity) {
             if let response = savedResponse(to: identity) { return response }
@@ -104,7 +98,12 @@ final class DownloadJob: @unchecked Sendable {
             if let path = response.file?.path {
                 opener.removeTemporaryFolder()
                 let file = FileIdentity(of: path)
-                Self.places.withLock { _ in saved = file.map { Saved(response: response, identity: identity, file: $0) } }
+                let next = file.map { (response: response, identity: identity, file: $0) }
+                // The old response is released outside the lock.
+                _ = Self.places.withLock { _ in
+                    defer { saved = next }
+                    return saved
+                }
             }
             return response
         }

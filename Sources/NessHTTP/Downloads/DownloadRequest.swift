@@ -3,6 +3,8 @@ import Foundation
 /// A request whose response goes to a file, with the functions of the pipeline that its download needs.
 struct DownloadRequest: Sendable {
     let request: HTTPRequest
+    /// The request as the caller made it. Errors name this one.
+    let caller: HTTPRequest
     let target: DownloadTarget
     /// Identifies the requested resource: see `PartialRecord.source`.
     let source: String
@@ -14,8 +16,6 @@ struct DownloadRequest: Sendable {
     let send: @Sendable (HTTPRequest, any BodySink) async throws -> HTTPResponse
     /// Reports that the file is there already, with its length in bytes.
     let reportSaved: @Sendable (Int64) -> Void
-    /// Makes an error of the request.
-    let makeError: @Sendable (NessError.Kind, String, HTTPResponse?, (any Error)?) -> NessError
 
     /// True if a later run can continue the download. Ranges are defined for GET alone (RFC 9110, 14.2). A request that must not be
     /// repeated is sent once, as a whole.
@@ -24,15 +24,16 @@ struct DownloadRequest: Sendable {
     var partialPath: String { target.partialPath(source) }
 
     var identity: DownloadIdentity {
-        DownloadIdentity(source: source, method: request.method, body: request.body.map(\.identity) ?? [])
+        DownloadIdentity(source: source, method: request.method, body: request.body == nil ? [] : request.body?.identity)
     }
 
+    /// Makes an error of the download. `CallContext.explain(_:of:)` adds the number of attempts.
     func error(_ kind: NessError.Kind, _ reason: String, response: HTTPResponse? = nil, underlying: (any Error)? = nil) -> NessError {
-        makeError(kind, reason, response, underlying)
+        NessError(kind, NessError.Context(request: caller, response: response, reason: reason, underlying: underlying))
     }
 
     /// Rejects a request that contradicts the download's target.
-    func check() throws {
+    func checkRequest() throws {
         var names = [HeaderName.range, HeaderName.ifRange]
         if target.coding != .asStored { names.append(HeaderName.acceptEncoding) }
         if target.isConditional { names += [HeaderName.ifNoneMatch, HeaderName.ifModifiedSince] }
@@ -48,19 +49,14 @@ struct DownloadRequest: Sendable {
     /// Checks the destination before the request is sent.
     /// - Returns: A 304, like the response to a condition, if the expected file is there already; `nil` to fetch the file.
     func existingFile() async throws -> HTTPResponse? {
-        try target.check()
+        try target.checkDestination()
         // A request with another method is always sent, for its effect.
         guard request.method == .get, let saved = await target.savedAsExpected() else { return nil }
         try Task.checkCancellation()
         reportSaved(saved.length)
-        var response = HTTPResponse(statusCode: 304, headers: [:], body: Data(), request: request, source: .cache)
+        var response = HTTPResponse(statusCode: 304, request: request, source: .cache)
         response.file = saved.file
         return response
-    }
-
-    func openFile(at path: String) async throws -> PartialFile {
-        try await PartialFile.open(
-            path: path, source: isResumable ? source : nil, expecting: target.expectation?.size, elapsed: elapsed)
     }
 
     /// Reads the version of the saved file, if the file is to be requested only if it has changed.

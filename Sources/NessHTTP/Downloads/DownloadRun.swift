@@ -7,8 +7,8 @@ final class DownloadRun: Sendable {
     private let file: PartialFile
     /// The version of the saved file, for a conditional request. `nil` to request the file unconditionally.
     private let version: Lock<FileVersion?>
-    /// True while requests may ask for ranges. False after a range was ignored. The first restart tries ranges again: the file may only
-    /// have changed.
+    /// True while requests may ask for ranges. False after the server ignored a range. Only the first restart tries ranges again, because a
+    /// changed file may have been the cause.
     private let usesRanges: Lock<Bool>
     /// The largest number of restarts: one for an outdated partial file, one for a file that changed during the download, and one in
     /// reserve. A server that causes more is faulty. From the second restart on, the file is requested as a whole.
@@ -28,21 +28,21 @@ final class DownloadRun: Sendable {
             // An earlier run may have ended after the last byte, before it renamed the file. Fetch the last byte again, so that the server
             // confirms the version.
             file.forgetLastByte()
-            var response = try await fetchWithRestarts()
-            if !response.isTaken, response.value.statusCode == 304, let version = version.withLock({ $0 }) {
-                if let unchanged = unchanged(response.value, version), await isExpected(unchanged.file) {
+            var fetched = try await fetchWithRestarts()
+            if !fetched.isTaken, fetched.response.statusCode == 304, let version = version.withLock({ $0 }) {
+                if let unchanged = unchanged(fetched.response, version), await isExpected(unchanged.file) {
                     // The partial file of another version is useless.
                     await file.abandon()
                     return unchanged
                 }
-                // The saved file was replaced meanwhile or is not the expected one, or the server speaks of another version.
+                // The saved file was replaced meanwhile or is not the expected one, or the 304 names another version.
                 self.version.withLock { $0 = nil }
-                response = try await fetchWithRestarts()
+                fetched = try await fetchWithRestarts()
             }
-            if response.isTaken { return try await save(response.value) }
+            if fetched.isTaken { return try await save(fetched.response) }
             // The response is an unfollowed redirect, a 401 or a failure. The steps above judge it.
             await file.close()
-            return response.value
+            return fetched.response
         } catch let error as NessError where error.underlying is FileMismatch {
             // These bytes are of no use to a later attempt.
             await file.abandon()
@@ -62,8 +62,6 @@ final class DownloadRun: Sendable {
             let saved = try await file.finish(as: destination, replaces: target.replaces, expecting: target.expectation)
             whole.file = saved
             if target.isConditional { await keepVersion(of: whole, beside: saved) }
-        } catch let error as IncompleteFile {
-            throw download.error(.truncated, error.description)
         } catch let error as FileMismatch {
             throw failure(error, whole)
         }
@@ -117,10 +115,10 @@ final class DownloadRun: Sendable {
     }
 
     /// A response. `isTaken` is true if the sink has taken its body.
-    private typealias Answer = (value: HTTPResponse, isTaken: Bool)
+    private typealias Fetched = (response: HTTPResponse, isTaken: Bool)
 
     /// Sends requests until no byte is missing, or until the server responds without the bytes.
-    private func fetchWithRestarts() async throws -> Answer {
+    private func fetchWithRestarts() async throws -> Fetched {
         var restarts = 0
         while true {
             do {
@@ -138,22 +136,22 @@ final class DownloadRun: Sendable {
     }
 
     /// Fetches the missing bytes, in parallel if the file is split into several spans.
-    private func fetchSpans() async throws -> Answer {
-        if let answer = try await probe() { return answer }
+    private func fetchSpans() async throws -> Fetched {
+        if let fetched = try await probe() { return fetched }
         let spans = file.record.spans
         if spans.count == 1 { return try await fetch(span: 0) }
-        return try await withThrowingTaskGroup(of: Answer.self) { group in
+        return try await withThrowingTaskGroup(of: Fetched.self) { group in
             var missing = spans.indices.filter { !spans[$0].isComplete }[...]
             for index in missing.prefix(target.partCount) { group.addTask { [self] in try await fetch(span: index) } }
             missing = missing.dropFirst(target.partCount)
-            var last: Answer?
-            while let answer = try await group.next() {
+            var last: Fetched?
+            while let fetched = try await group.next() {
                 // A response that the sink did not take concerns all spans.
-                guard answer.isTaken else {
+                guard fetched.isTaken else {
                     group.cancelAll()
-                    return answer
+                    return fetched
                 }
-                last = answer
+                last = fetched
                 if let index = missing.popFirst() { group.addTask { [self] in try await fetch(span: index) } }
             }
             guard let last else { throw RangeMismatch() }
@@ -163,21 +161,21 @@ final class DownloadRun: Sendable {
 
     /// Requests the first byte of a file that is to be fetched in parts.
     /// - Returns: The response, if it completed the file, or if the sink did not take its body. `nil` if bytes are missing.
-    private func probe() async throws -> Answer? {
+    private func probe() async throws -> Fetched? {
         guard file.record.isEmpty, target.partCount > 1, usesRanges.withLock({ $0 }), let first = try await fetchFirstByte() else {
             return nil
         }
-        let isPart = first.isTaken && first.value.statusCode == 206
+        let isPart = first.isTaken && first.response.statusCode == 206
         return isPart && !file.record.isComplete ? nil : first
     }
 
     /// Requests the first byte, to learn the file's length and whether the server supports ranges. `nil` if the file cannot be fetched in
     /// parts.
-    private func fetchFirstByte() async throws -> Answer? {
+    private func fetchFirstByte() async throws -> Fetched? {
         do {
-            let answer = try await send(span: 0, requesting: .part(from: 0, to: 1))
+            let fetched = try await send(span: 0, requesting: .part(from: 0, to: 1))
             // 416: the file is empty.
-            return answer.value.statusCode == 416 ? nil : answer
+            return fetched.response.statusCode == 416 ? nil : fetched
         } catch is RangeMismatch {
             try await file.restart()
             return nil
@@ -185,18 +183,18 @@ final class DownloadRun: Sendable {
     }
 
     /// Fetches the rest of a span. If no byte of the file has arrived, requests the whole file.
-    private func fetch(span index: Int) async throws -> Answer {
+    private func fetch(span index: Int) async throws -> Fetched {
         while true {
             let record = file.record, isWhole = record.isEmpty
             guard record.spans.indices.contains(index), isWhole || record.validator != nil else { throw RangeMismatch() }
             let span = record.spans[index]
             do {
-                let answer = try await send(span: index, requesting: isWhole ? .whole : .part(from: span.next, to: span.end))
-                guard answer.isTaken else { return isWhole ? answer : try afterRefusal(answer) }
-                let now = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
-                if answer.value.statusCode != 206 || now?.isComplete != false { return answer }
+                let fetched = try await send(span: index, requesting: isWhole ? .whole : .part(from: span.next, to: span.end))
+                guard fetched.isTaken else { return isWhole ? fetched : try interpretUntaken(fetched.response) }
+                let current = file.record.spans.indices.contains(index) ? file.record.spans[index] : nil
+                if fetched.response.statusCode != 206 || current?.isComplete != false { return fetched }
                 // A server may send fewer bytes than requested, but at least one.
-                guard let now, now.next > span.next else { throw RangeMismatch() }
+                guard let current, current.next > span.next else { throw RangeMismatch() }
             } catch is ReceiverFellBehind {
                 // Only a transport without back pressure gives up. The loop asks the server for the rest.
             }
@@ -205,23 +203,22 @@ final class DownloadRun: Sendable {
 
     /// Interprets a response whose body the sink did not take. A 416 means either that the file is complete or that the partial file is of
     /// another version.
-    private func afterRefusal(_ answer: Answer) throws -> Answer {
-        guard answer.value.statusCode == 416 else { return answer }
-        let (record, generation) = file.present
-        guard record.total == nil, let validator = record.validator, !PartialRecord.isOther(answer.value, than: validator),
-            answer.value.headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size == record.count
+    private func interpretUntaken(_ response: HTTPResponse) throws -> Fetched {
+        guard response.statusCode == 416 else { return (response: response, isTaken: false) }
+        let record = file.record
+        guard record.total == nil, let validator = record.validator, !PartialRecord.isOther(response, than: validator),
+            response.headers[HeaderName.contentRange].flatMap(ContentRange.init)?.size == record.count
         else { throw RangeMismatch() }
-        try file.updateRecord(of: generation) { $0.total = $0.count }
         // Present it as an empty 206; the record supplies the file's fields.
-        var part = answer.value
+        var part = response
         part.statusCode = 206
         part.body = Data()
         part.headers.remove(PartialRecord.fieldNames)
-        return (part, true)
+        return (response: part, isTaken: true)
     }
 
     /// Sends one request for a span, or for the whole file.
-    private func send(span index: Int, requesting requested: DownloadSink.RequestedBytes) async throws -> Answer {
+    private func send(span index: Int, requesting requested: DownloadSink.RequestedBytes) async throws -> Fetched {
         let sink = DownloadSink(
             file, of: target, span: index, requested: requested, condition: version.withLock { $0?.condition },
             onIgnoredRange: { [self] in usesRanges.withLock { $0 = false } })
@@ -237,9 +234,9 @@ final class DownloadRun: Sendable {
             default: throw error
             }
         }
-        guard let head = sink.takenHead else { return (response, false) }
+        guard let head = sink.takenHead else { return (response: response, isTaken: false) }
         // The head tells whether the response was a part. A loader may have changed the response's status since.
         response.statusCode = head.statusCode
-        return (response, true)
+        return (response: response, isTaken: true)
     }
 }

@@ -49,7 +49,7 @@ final class DownloadSink: BodySink {
         self.requested = requested
         self.condition = condition
         self.onIgnoredRange = onIgnoredRange
-        state = Lock(State(generation: file.present.generation))
+        state = Lock(State(generation: file.recordAndGeneration.generation))
     }
 
     /// The head of the response whose body was taken completely. `nil` if the body broke off: a loader may have returned another response
@@ -90,7 +90,7 @@ final class DownloadSink: BodySink {
         // A loader may send the request again.
         state.withLock { $0 = State(generation: $0.generation) }
         guard response.statusCode == 200 || response.statusCode == 206 || response.statusCode == 203 else { return false }
-        let (record, generation) = file.present
+        let (record, generation) = file.recordAndGeneration
         guard generation == state.withLock({ $0.generation }) else { throw CancellationError() }
         let change = try response.statusCode == 206 ? recordChange(by: response, record) : nil
         let whole = response.asWhole(by: record)

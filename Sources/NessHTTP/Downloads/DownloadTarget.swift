@@ -71,7 +71,7 @@ package struct DownloadTarget: Sendable, Hashable {
     }
 
     /// Checks before the request is sent whether the destination can be written to, and creates its folder if the caller wants that.
-    func check() throws {
+    func checkDestination() throws {
         switch destination {
         case .file(let file): try check(file)
         case .folder(let folder): try check(folder: folder)

@@ -43,14 +43,9 @@ struct FileVersion: Codable, Sendable {
 
     /// Writes the version without a sync. A version that a crash of the system loses or damages only costs a download.
     func write(beside file: URL) throws {
-        let path = Self.path(beside: file), temporary = path + ".new"
-        do {
-            _ = try OpenFile(writing: JSONEncoder().encode(self), to: temporary)
-            try OpenFile.rename(temporary, to: path)
-        } catch {
-            unlink(temporary)
-            throw error
-        }
+        let path = Self.path(beside: file)
+        // The version is as readable as the downloaded file.
+        try OpenFile.replace(path, by: JSONEncoder().encode(self), through: path + ".new", mode: 0o644)
     }
 
     // MARK: on the wire

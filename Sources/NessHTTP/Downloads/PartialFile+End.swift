@@ -42,7 +42,7 @@ extension PartialFile {
     ///   - replaces: True to replace an existing file; false to choose a free, numbered name.
     ///   - expectation: The properties that the file must have; `nil` for any.
     /// - Returns: The URL of the file.
-    /// - Throws: `FileError`; `IncompleteFile`; `FileMismatch`; `CancellationError`.
+    /// - Throws: `FileError`; `TransportError` if bytes are missing; `FileMismatch`; `CancellationError`.
     func finish(as destination: URL, replaces: Bool, expecting expectation: FileExpectation? = nil) async throws -> URL {
         state.withLock { $0.isClosed = true }
         return try await withTaskCancellationHandler {
@@ -60,7 +60,7 @@ extension PartialFile {
         let record = record, file = try openNow()
         let length = try file.length()
         guard record.count == length, record.total ?? length == length else {
-            throw IncompleteFile(description: "received only \(record.count) of \(record.total ?? length) bytes of the file")
+            throw TransportError(.truncated, "received only \(record.count) of \(record.total ?? length) bytes of the file")
         }
         if let failure = state.withLock({ $0.syncFailure }) { throw failure }
         try expectation?.check(file) { state.withLock { $0.isCancelled } }

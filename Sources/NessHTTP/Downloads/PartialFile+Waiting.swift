@@ -61,14 +61,13 @@ extension PartialFile {
         file?.closeNow()
     }
 
-    /// Returns the open file. Opens it if it was closed for a wait. Runs on the queue.
+    /// Returns the open file. Opens it if it was closed for a wait. Runs on `maintenance`.
     /// - Throws: `FileError` if the file cannot be opened, or is not as it was.
     func openNow() throws -> OpenFile {
         let (file, closed) = state.withLock { ($0.file, $0.closed) }
         if let file { return file }
         let opened = try Self.openLocked(path)
         guard try closed.map({ try $0.length == opened.length() && $0.key == opened.key() }) ?? (opened.length() == 0) else {
-            opened.closeNow()
             throw FileError("another download has used this destination")
         }
         return state.withLock { state in

@@ -11,26 +11,42 @@ import NessLock
 /// The file is open only while at least one request of the download does not wait in a queue: many downloads may wait, and the system
 /// limits the number of open files. Meanwhile another process may take the file, so it is checked when it is opened again.
 ///
-/// Two queues access the disk, so that no thread that runs Swift tasks waits for it: `writes` writes bytes, while `queue` syncs earlier
-/// ones.
+/// Two queues access the disk: `writes` writes bytes, while `maintenance` syncs earlier ones. Byte writes and file syncs run outside the
+/// lock. Notes and record changes run under it, so a reader of the state may wait for them.
 final class PartialFile: Sendable {
+    /// Counts what happened since the last note and the last sync, which determines when the next ones start.
+    struct Pacing: Sendable {
+        /// The number of bytes since the last note.
+        var unnotedBytes: Int64 = 0
+        /// The time of the last note. `nil` before the first note.
+        var lastNote: Duration?
+        /// The number of bytes since the last sync started.
+        var unsyncedBytes: Int64 = 0
+        var isSyncing = false
+        /// The time when the last sync started, or when the file was opened.
+        var lastSync: Duration
+        /// The earliest time of the next sync. Syncs take at most half of the time. On the system's clock, because it measures the disk.
+        var nextSync = ContinuousClock.now
+
+        /// Starts a sync if it is time.
+        /// - Returns: True if the sync has to run now.
+        mutating func startSync(at now: Duration) -> Bool {
+            guard unsyncedBytes >= PartialFile.syncInterval || now - lastSync >= PartialFile.slowestSync, !isSyncing,
+                ContinuousClock.now >= nextSync
+            else { return false }
+            (unsyncedBytes, isSyncing, lastSync) = (0, true, now)
+            return true
+        }
+    }
+
     struct State: Sendable {
         var record: PartialRecord
         /// The record at the last sync of this file. `nil` before the first sync.
         var synced: PartialRecord?
         var records: RecordFile
-        /// The number of bytes since the last note, and the time of that note. `nil` before the first note.
-        var unnoted: Int64 = 0
-        var noted: Duration?
+        var pacing: Pacing
         /// The number of restarts. An exchange that started before a restart must not write to the file.
         var generation = 0
-        /// The number of bytes since the last sync started.
-        var unsynced: Int64 = 0
-        var isSyncing = false
-        /// The time when the last sync started, or when the file was opened.
-        var lastSync: Duration
-        /// The earliest time of the next sync. Syncs take at most half of the time.
-        var nextSync = ContinuousClock.now
         /// The error of a failed sync. A later sync may report success although bytes are lost.
         var syncFailure: (any Error)?
         var isClosed = false
@@ -62,8 +78,8 @@ final class PartialFile: Sendable {
     let state: Lock<State>
     /// Changes the bytes of the file, in order. Work that has to follow all writes passes through it first. Tests suspend it.
     let writes = DispatchQueue(label: "ness.partial-file.writes")
-    /// Runs syncs and other slow file operations, and all changes of the record on the disk.
-    private let queue = DispatchQueue(label: "ness.partial-file")
+    /// Runs the other slow operations: syncs the file, opens and closes it, and gives it its final name.
+    private let maintenance = DispatchQueue(label: "ness.partial-file")
     private let reports = SerialRunner()
 
     /// Opens the partial file of an earlier run for the same source, or starts over.
@@ -84,7 +100,7 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Opens the partial file like `open(path:source:elapsed:)`, on the calling thread.
+    /// Opens the partial file like `open(path:source:expecting:elapsed:)`, on the calling thread.
     /// - Parameters:
     ///   - path: The path of the partial file.
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
@@ -106,10 +122,11 @@ final class PartialFile: Sendable {
         if let source, let (found, synced) = records.read(for: source, fileOf: length) {
             // Bytes beyond the record's count may be damaged.
             try file.truncate(to: found.spans.count == 1 ? found.count : min(length, found.total ?? length))
-            state = Lock(State(record: found, synced: synced, records: records, lastSync: elapsed(), file: file))
+            state = Lock(State(record: found, synced: synced, records: records, pacing: Pacing(lastSync: elapsed()), file: file))
         } else {
             try Self.discard(file, &records, recordPath)
-            state = Lock(State(record: PartialRecord(source: source ?? ""), records: records, lastSync: elapsed(), file: file))
+            let empty = PartialRecord(source: source ?? "")
+            state = Lock(State(record: empty, records: records, pacing: Pacing(lastSync: elapsed()), file: file))
         }
     }
 
@@ -136,7 +153,7 @@ final class PartialFile: Sendable {
     var record: PartialRecord { state.withLock { $0.record } }
 
     /// The record, and the number of the generation that it belongs to.
-    var present: (record: PartialRecord, generation: Int) { state.withLock { ($0.record, $0.generation) } }
+    var recordAndGeneration: (record: PartialRecord, generation: Int) { state.withLock { ($0.record, $0.generation) } }
 
     /// The number of bytes in the file, and the final number if it is known.
     var progress: (completed: Int64, total: Int64?) { state.withLock { ($0.record.count, $0.record.total ?? expectedSize) } }
@@ -160,13 +177,14 @@ final class PartialFile: Sendable {
     func restart(after generation: Int? = nil) async throws -> Int {
         // On both queues, so that no write of deleted bytes follows, and no running sync writes a record of them.
         try await writes.run { [self] in
-            try queue.sync {
+            try maintenance.sync {
                 let file = try openNow()
                 return try state.withLock { state in
                     guard !state.isClosed, generation.map({ $0 == state.generation }) ?? true else { throw CancellationError() }
                     state.generation += 1
                     state.record = PartialRecord(source: state.record.source)
-                    (state.synced, state.noted, state.unnoted) = (nil, nil, 0)
+                    state.synced = nil
+                    (state.pacing.lastNote, state.pacing.unnotedBytes) = (nil, 0)
                     try Self.discard(file, &state.records, recordPath)
                     return state.generation
                 }
@@ -175,8 +193,8 @@ final class PartialFile: Sendable {
     }
 
     /// Removes the record first, and syncs the folder. A record that outlived its bytes would count other bytes.
-    private static func discard(_ file: OpenFile, _ records: inout RecordFile, _ path: String) throws {
-        if records.remove() { OpenFile.syncFolder(URL(fileURLWithPath: path).deletingLastPathComponent().path) }
+    private static func discard(_ file: OpenFile, _ records: inout RecordFile, _ recordPath: String) throws {
+        if records.remove() { OpenFile.syncFolder(URL(fileURLWithPath: recordPath).deletingLastPathComponent().path) }
         try file.truncate(to: 0)
     }
 
@@ -205,7 +223,7 @@ final class PartialFile: Sendable {
     }
 
     private func writeNow(_ data: Data, toSpan index: Int, in generation: Int) throws {
-        let (offset, open): (Int64, OpenFile?) = try state.withLock { state in
+        let (offset, file): (Int64, OpenFile?) = try state.withLock { state in
             guard !state.isClosed, state.generation == generation, state.record.spans.indices.contains(index) else {
                 throw CancellationError()
             }
@@ -214,38 +232,33 @@ final class PartialFile: Sendable {
             if let end = span.end, Int64(data.count) > end - span.next { throw RangeMismatch() }
             return (span.next, state.file)
         }
-        // Outside the lock, because a task may ask for the progress. A restart and the end wait for this queue, so the span stays as it is.
-        guard let open else { throw CancellationError() }
-        try open.write(data, at: offset)
+        // Outside the lock, so that a reader of the progress does not wait for the bytes. A restart and the end pass through this queue
+        // first, so the span and the open file stay as they are.
+        guard let file else { throw CancellationError() }
+        try file.write(data, at: offset)
         let now = elapsed()
         let syncs: Bool = state.withLock { state in
             state.record.spans[index].count += Int64(data.count)
-            state.unsynced += Int64(data.count)
-            state.unnoted += Int64(data.count)
+            state.pacing.unnotedBytes += Int64(data.count)
+            state.pacing.unsyncedBytes += Int64(data.count)
             Self.note(&state, now)
-            guard state.unsynced >= Self.syncInterval || now - state.lastSync >= Self.slowestSync, !state.isSyncing,
-                ContinuousClock.now >= state.nextSync
-            else { return false }
-            state.isSyncing = true
-            state.unsynced = 0
-            state.lastSync = now
-            return true
+            return state.pacing.startSync(at: now)
         }
-        if syncs { queue.async { [self] in sync() } }
+        if syncs { maintenance.async { [self] in sync() } }
     }
 
     /// Writes a note of the received bytes, if it is time.
     private static func note(_ state: inout State, _ now: Duration) {
-        let isDue = state.noted.map { now - $0 >= noteInterval.time } ?? true
-        guard isDue || state.unnoted >= noteInterval.bytes else { return }
+        let isDue = state.pacing.lastNote.map { now - $0 >= noteInterval.time } ?? true
+        guard isDue || state.pacing.unnotedBytes >= noteInterval.bytes else { return }
         // The running sync is about to replace the record's file.
-        if state.isSyncing, !state.records.canNote(state.record) { return }
-        (state.noted, state.unnoted) = (now, 0)
+        if state.pacing.isSyncing, !state.records.canNote(state.record) { return }
+        (state.pacing.lastNote, state.pacing.unnotedBytes) = (now, 0)
         // A disk that is too full for a record may still have room for the file.
         try? state.records.note(state.record, synced: state.synced)
     }
 
-    /// Syncs the file, then writes the record. Runs on the queue.
+    /// Syncs the file, then writes the record. Runs on `maintenance`.
     func sync() {
         // Take the record before the sync: bytes that arrive during the sync do not count as synced.
         let known = record
@@ -261,8 +274,8 @@ final class PartialFile: Sendable {
         }
         let end = ContinuousClock.now
         state.withLock { state in
-            state.isSyncing = false
-            state.nextSync = end.advanced(by: start.duration(to: end))
+            state.pacing.isSyncing = false
+            state.pacing.nextSync = end.advanced(by: start.duration(to: end))
         }
     }
 
@@ -281,17 +294,12 @@ final class PartialFile: Sendable {
         }
     }
 
-    /// Runs a closure on the queue, after all writes.
+    /// Runs a closure on `maintenance`, after all writes.
     func afterWrites<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
-            writes.async { [queue] in queue.async { continuation.resume(returning: body()) } }
+            writes.async { [maintenance] in maintenance.async { continuation.resume(returning: body()) } }
         }
     }
-}
-
-/// A file is shorter than the server announced.
-struct IncompleteFile: Error, CustomStringConvertible {
-    let description: String
 }
 
 /// The server's response does not continue the partial file. The download starts over.

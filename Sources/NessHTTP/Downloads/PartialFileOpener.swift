@@ -28,15 +28,16 @@ final class PartialFileOpener: Sendable {
     func open(for download: DownloadRequest) async throws -> PartialFile {
         let temporary = temporaryPath.withLock { $0 }
         do {
-            return try await download.openFile(at: temporary ?? download.partialPath)
+            return try await PartialFile.open(
+                path: temporary ?? download.partialPath, source: download.isResumable ? download.source : nil,
+                expecting: download.target.expectation?.size, elapsed: download.elapsed)
         } catch let error as FileError {
             guard case .file(let file) = download.target.destination, temporary == nil, isForbidden(error),
                 let folder = try? makeFolder(file)
             else { throw error }
             let name = URL(fileURLWithPath: download.partialPath).lastPathComponent
-            let path = folder.appendingPathComponent(name, isDirectory: false).path
-            temporaryPath.withLock { $0 = path }
-            return try await download.openFile(at: path)
+            temporaryPath.withLock { $0 = folder.appendingPathComponent(name, isDirectory: false).path }
+            return try await open(for: download)
         }
     }
 

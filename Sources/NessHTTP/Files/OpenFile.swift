@@ -3,7 +3,7 @@ import NessLock
 
 /// An open file, by its descriptor. Unlike Foundation's `FileHandle` it can write at an offset, lock and sync, and reads into memory of its
 /// caller.
-final class OpenFile: Sendable {
+package final class OpenFile: Sendable {
     private struct State: Sendable {
         /// The descriptor. -1 after the file was closed.
         var descriptor: Int32
@@ -20,7 +20,7 @@ final class OpenFile: Sendable {
     ///   - flags: The flags of `open(2)`. `O_CLOEXEC` is added.
     ///   - mode: The permissions of a new file, without those that the process masks.
     /// - Throws: `FileError`.
-    init(_ path: String, _ flags: Int32, mode: mode_t = 0o644) throws {
+    package init(_ path: String, _ flags: Int32, mode: mode_t = 0o644) throws {
         self.path = path
         let descriptor = open(path, flags | O_CLOEXEC, mode)
         guard descriptor >= 0 else { throw FileError("open", path) }
@@ -29,9 +29,9 @@ final class OpenFile: Sendable {
 
     /// Makes a file with some bytes. An old file of that name is removed, not changed: it may be a hard link or a pipe.
     /// - Throws: `FileError`.
-    convenience init(writing data: Data, to path: String) throws {
+    package convenience init(writing data: Data, to path: String, mode: mode_t = 0o644) throws {
         unlink(path)
-        try self.init(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW)
+        try self.init(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
         try write(data, at: 0)
     }
 
@@ -98,12 +98,12 @@ final class OpenFile: Sendable {
     /// Returns true if the file has a second hard link. A write to this file would then change the file under both names.
     func hasOtherNames() throws -> Bool { try status().st_nlink > 1 }
 
-    func truncate(to length: Int64) throws {
+    package func truncate(to length: Int64) throws {
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileError("cut", path) }
     }
 
     /// Writes all of the bytes.
-    func write(_ data: Data, at offset: Int64) throws {
+    package func write(_ data: Data, at offset: Int64) throws {
         let descriptor = descriptor
         let done = try data.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) in
             try repeated("write", upTo: bytes.count) { done in
@@ -198,6 +198,23 @@ final class OpenFile: Sendable {
             written < Date(timeIntervalSinceNow: -3_600)
         else { return }
         unlink(path)
+    }
+
+    /// Writes a file in one step, so that it is always complete. Does not sync it: a crash of the system may lose or damage it.
+    /// - Parameters:
+    ///   - path: The path of the file. A file with this name is replaced.
+    ///   - data: The bytes.
+    ///   - part: The path of the file while it is written, in the same folder.
+    ///   - mode: The permissions, without those that the process masks. By default, only this user may read the file.
+    /// - Throws: `FileError`. Nothing is left at `part`.
+    static func replace(_ path: String, by data: Data, through part: String, mode: mode_t = 0o600) throws {
+        do {
+            _ = try OpenFile(writing: data, to: part, mode: mode)
+            try rename(part, to: path)
+        } catch {
+            unlink(part)
+            throw error
+        }
     }
 
     /// Renames a file. A file with the new name is replaced in one step.

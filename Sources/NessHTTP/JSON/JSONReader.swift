@@ -152,6 +152,7 @@ package struct JSONReader {
         lastStart = index
         let key = try string()
         guard take(":") else { throw failure("A key has no colon") }
+        // The member's place starts at its value, not at the white space before it.
         _ = next()
         scalars?.startMember(index..<bytes.count)
         return key
@@ -165,14 +166,11 @@ package struct JSONReader {
         let leadsWithZero = byte == UInt8(ascii: "0")
         let count = try digits()
         if leadsWithZero, count > 1 { throw failure("A number has a leading zero") }
-        var isInteger = true
         if byte == UInt8(ascii: ".") {
-            isInteger = false
             index += 1
             try digits()
         }
         if byte == UInt8(ascii: "e") || byte == UInt8(ascii: "E") {
-            isInteger = false
             index += 1
             if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { index += 1 }
             try digits()
@@ -180,8 +178,8 @@ package struct JSONReader {
         let text = String(decoding: bytes[start..<index], as: UTF8.self)
         scalars?.list.append(JSONScalars.Item(text: text, range: start..<index))
         if keepsDigits { return .string(text) }
-        if isInteger, let exact = Int64(text) { return .integer(exact) }
-        if isInteger, let exact = UInt64(text) { return .unsigned(exact) }
+        if let exact = Int64(text) { return .integer(exact) }
+        if let exact = UInt64(text) { return .unsigned(exact) }
         guard let number = Double(text), number.isFinite else { throw failure("A number is larger than a Double can be") }
         return .number(number)
     }

@@ -130,16 +130,12 @@ extension JSONValue: Hashable {
 
     /// Adds the value to a hasher. Equal numbers add the same.
     public func hash(into hasher: inout Hasher) {
-        switch canonical {
-        case .null: hasher.combine(0)
-        case .bool(let value): hasher.combine(value)
-        case .integer(let value): hasher.combine(value)
-        case .unsigned(let value): hasher.combine(value)
-        case .number(let value): hasher.combine(value)
-        case .string(let value): hasher.combine(value)
-        case .array(let value): hasher.combine(value)
-        case .object(let value): hasher.combine(value)
-        }
+        // Each is `nil` for the other kinds. Numbers that are equal have the same `Double`.
+        hasher.combine(boolValue)
+        hasher.combine(doubleValue)
+        hasher.combine(stringValue)
+        hasher.combine(arrayValue)
+        hasher.combine(objectValue)
     }
 
     /// The same value in the case that `init(parsing:)` would choose.

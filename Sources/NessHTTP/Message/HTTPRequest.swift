@@ -165,6 +165,15 @@ public struct HTTPRequest: Sendable {
         return shown
     }
 
+    /// Returns a request of a call as the observers of a caller see it: with the caller's identifier, the options of both, of which the
+    /// caller's apply first, and the secret names of both.
+    func observed(by caller: HTTPRequest) -> HTTPRequest {
+        if id == caller.id { return self }
+        var observed = shown(to: caller)
+        observed.box.change { $0.options.inherit(options) }
+        return observed
+    }
+
     /// Returns a request that a loader or a redirect decision made, with the options, the settings, the decoder and the secret names of
     /// the caller's request.
     func inheriting(from caller: HTTPRequest) -> HTTPRequest { id == caller.id ? self : adding(optionsOf: caller) }
@@ -194,17 +203,6 @@ public struct HTTPRequest: Sendable {
     }
 }
 
-extension HTTPRequest: Equatable {
-    /// Compares method, URL, header fields, body, time limits, redirects, settings and secret names. The identifier and the options do not
-    /// count. Closures cannot be compared: `.decide` policies are equal if their limits are, and a body with a part that a closure
-    /// makes equals no other.
-    public static func == (left: HTTPRequest, right: HTTPRequest) -> Bool {
-        left.method == right.method && left.url == right.url && left.headers == right.headers && left.body == right.body
-            && left.timeout == right.timeout && left.deadline == right.deadline
-            && left.redirects.isSame(as: right.redirects) && left.settings == right.settings && left.secrets == right.secrets
-    }
-}
-
 /// Numbers the requests of this process.
 private enum RequestNumber {
     private static let last = Lock(0)
@@ -220,11 +218,14 @@ private enum RequestNumber {
 extension HTTPRequest {
     /// The header fields of the request and of its body.
     package var sentHeaders: HTTPHeaders { (body?.headers ?? [:]).merging(headers) }
+    /// The URL without secrets, for logs and traces: the values of secret parameters and the user information are hidden, as in the
+    /// description.
+    public var redactedURL: String { redactor.redacted(url) }
     /// A redactor for strings about the request.
     package var redactor: Redactor { Redactor(secrets, sentBy: [self]) }
 }
 
 extension HTTPRequest: RedactedValue {
     /// The method and the URL, without secrets.
-    public var description: String { redactor.redacted(self) }
+    package var redactedDescription: String { redactor.redacted(self) }
 }

@@ -127,11 +127,8 @@ public struct HTTPResponse: Sendable {
     ///   - headers: The header fields.
     ///   - body: The content.
     ///   - request: The request that the response belongs to.
-    public init(statusCode: Int, headers: HTTPHeaders = [:], body: Data = Data(), request: HTTPRequest) {
-        self.init(statusCode: statusCode, headers: headers, body: body, request: request, source: .network)
-    }
-
-    init(statusCode: Int, headers: HTTPHeaders, body: Data, request: HTTPRequest, source: Source) {
+    ///   - source: The origin of the response.
+    public init(statusCode: Int, headers: HTTPHeaders = [:], body: Data = Data(), request: HTTPRequest, source: Source = .network) {
         box = CopyOnWriteBox(Fields(statusCode: statusCode, headers: headers, request: request, source: source))
         self.body = body
     }
@@ -195,7 +192,7 @@ extension HTTPResponse {
 
 extension HTTPResponse: RedactedValue {
     /// The request, the status and the start of the content in one line, without secrets.
-    public var description: String {
+    package var redactedDescription: String {
         let redactor = redactor
         let shown = redactor.snippet(of: body, contentType: headers[HeaderName.contentType])
         return "\(redactor.redacted(request)) \u{2192} \(statusCode) \(shown)"

@@ -5,12 +5,14 @@ import Foundation
 /// Field names and methods have to be tokens (RFC 9110, 5.6.2). Values must not contain control characters, such as CR, LF and NUL, except
 /// tabs. The transport sets Content-Length and Transfer-Encoding; Host follows from the URL.
 package enum OutgoingCheck {
+    // Not inlined: its variables would enlarge the async frame of the caller, which a waiting request keeps.
     /// Returns a request in the form in which it is sent.
     /// - Throws: `NessError.Kind.invalidRequest`.
     @inline(never)
     static func checked(_ request: HTTPRequest) throws -> HTTPRequest {
         do {
-            let url = request.target == nil ? try check(request.url) : nil
+            // A request has a target only if its URL is valid and is sent as it is: see `RequestTarget`.
+            let url = request.target == nil ? try checked(request.url) : nil
             try check(request.method)
             for field in request.headers { try check(field) }
             if let body = request.body { for field in body.headers { try check(field) } }
@@ -31,10 +33,12 @@ package enum OutgoingCheck {
         }
     }
 
-    /// Checks a URL and returns it in the form in which it is sent: scheme in lower case, no fragment, no dot segments.
-    package static func check(_ url: URL) throws -> URL {
+    /// Returns a URL in the form in which it is sent: scheme in lower case, no fragment, no dot segments.
+    /// - Throws: `InvalidRequest`.
+    package static func checked(_ url: URL) throws -> URL {
         let url = url.removingDotSegments
         let text = url.absoluteString
+        // The common form is valid and has no fragment.
         if ParsedURL(commonForm: text) != nil { return url.absoluteURL }
         if text.utf8.contains(where: { $0 <= 32 || $0 >= 127 }) {
             throw InvalidRequest("the URL has a character that must be percent-encoded")
@@ -46,10 +50,7 @@ package enum OutgoingCheck {
         guard let host = parts.percentEncodedHost, host.contains(where: { $0 != "[" && $0 != "]" }) else {
             throw InvalidRequest("the URL has no host")
         }
-        // A host that cannot be decoded is invalid as well.
-        if url.host?.isEmpty != false || host.contains("%0") || host.contains("%2F") || host.contains("%40") {
-            throw InvalidRequest("the URL's host is not valid")
-        }
+        if url.host?.isEmpty != false || !isValidHost(host) { throw InvalidRequest("the URL's host is not valid") }
         if let port = parts.rangeOfPort, !port.isEmpty, !(1...65_535).contains(Int(text[port]) ?? 0) {
             throw InvalidRequest("the URL's port is not between 1 and 65535")
         }
@@ -58,6 +59,19 @@ package enum OutgoingCheck {
         parts.fragment = nil
         guard let checked = parts.url else { throw InvalidRequest("the URL can't be parsed") }
         return checked
+    }
+
+    /// Returns true if a host contains no control character and no delimiter, even after its escapes are decoded (WHATWG URL Standard,
+    /// "forbidden domain code point"). Otherwise the transport might connect to another host than the one that Ness has checked.
+    static func isValidHost(_ host: String) -> Bool {
+        let isIPv6 = host.hasPrefix("[") && host.hasSuffix("]")
+        // A host that cannot be decoded keeps its `%`. In brackets, a `%` precedes the zone of an address.
+        let name = PercentEncoding.decode(isIPv6 ? host.dropFirst().dropLast() : host[...])
+        let delimiters = isIPv6 ? " #/<>?@[\\]^|" : " #/<>?@[\\]^|:%"
+        // IDNA turns some characters into delimiters, for example U+FF0F into a slash.
+        return !name.decomposedStringWithCompatibilityMapping.unicodeScalars.contains { character in
+            character.value < 0x20 || (0x7F...0x9F).contains(character.value) || delimiters.unicodeScalars.contains(character)
+        }
     }
 
     private static func check(_ method: HTTPMethod) throws {

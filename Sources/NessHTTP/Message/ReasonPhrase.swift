@@ -1,19 +1,11 @@
 /// The reason phrases of the registered status codes (RFC 9110 and the RFCs that extend it).
 package enum ReasonPhrase {
     /// Returns the phrase for a status code, or a phrase for its class if the code is not registered.
-    package static func of(_ status: Int) -> String {
-        if let phrase = phrases[status] { return phrase }
-        switch status {
-        case 100..<200: return "Informational"
-        case 200..<300: return "Success"
-        case 300..<400: return "Redirection"
-        case 400..<500: return "Client Error"
-        case 500..<600: return "Server Error"
-        default: return "Unknown"
-        }
-    }
+    package static func of(_ status: Int) -> String { phrases[status] ?? phrases[status / 100] ?? "Unknown" }
 
+    /// The phrases of the codes, and those of the classes by their first digit.
     private static let phrases: [Int: String] = [
+        1: "Informational", 2: "Success", 3: "Redirection", 4: "Client Error", 5: "Server Error",
         100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
         200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content",
         205: "Reset Content", 206: "Partial Content", 207: "Multi-Status", 208: "Already Reported", 226: "IM Used",

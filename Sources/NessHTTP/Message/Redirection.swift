@@ -17,15 +17,6 @@ public enum RedirectPolicy: Sendable {
 extension RedirectPolicy {
     /// True if a closure of the application is awaited, which may ignore a cancellation.
     var asksApplication: Bool { if case .decide = self { true } else { false } }
-
-    /// Compares everything except the closure.
-    func isSame(as other: RedirectPolicy) -> Bool {
-        switch (self, other) {
-        case (.follow(let mine), .follow(let theirs)), (.decide(let mine, _), .decide(let theirs, _)): mine == theirs
-        case (.stop, .stop): true
-        default: false
-        }
-    }
 }
 
 /// The decision about one redirect.
@@ -90,22 +81,11 @@ extension HTTPResponse {
         if becomesGet {
             next.method = .get
             next.body = nil
-            for name in next.headers.map(\.name)
-            where name.lowercased().hasPrefix("content-") || contentFields.contains(where: name.equalsIgnoringCase) {
-                next.headers.remove(name)
-            }
+            next.headers.removeContentFields()
         }
-        if !target.hasSameOrigin(as: request.url) || scope?.contains(target) == false {
-            for name in next.headers.map(\.name) where name.equalsIgnoringCase(HeaderName.host) || next.secrets.containsHeader(name) {
-                next.headers.remove(name)
-            }
-            for name in next.body?.headers.map(\.name) ?? [] where next.secrets.containsHeader(name) { next.body?.headers.remove(name) }
-        }
+        if !target.hasSameOrigin(as: request.url) || scope?.contains(target) == false { next.removeSecrets() }
         return next
     }
-
-    /// The fields that describe the content, besides `Content-*`.
-    private var contentFields: [String] { [HeaderName.digest, HeaderName.lastModified] }
 
     static func resolve(_ location: String, against base: URL) -> URL? {
         let location = location.trimmingCharacters(in: .whitespaces)
@@ -115,5 +95,25 @@ extension HTTPResponse {
         }
         // The check of schemes rejects a URL of another scheme. This check rejects an http URL without a host.
         return url.host?.isEmpty != false && ["http", "https"].contains(url.scheme?.lowercased()) ? nil : url
+    }
+}
+
+extension HTTPHeaders {
+    /// Removes the fields that describe the content.
+    mutating func removeContentFields() {
+        let others = [HeaderName.digest, HeaderName.lastModified]
+        for name in map(\.name) where name.lowercased().hasPrefix("content-") || others.contains(where: name.equalsIgnoringCase) {
+            remove(name)
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// Removes the fields that must not reach another origin: `Host` and every secret field.
+    mutating func removeSecrets() {
+        for name in headers.map(\.name) where name.equalsIgnoringCase(HeaderName.host) || secrets.containsHeader(name) {
+            headers.remove(name)
+        }
+        for name in body?.headers.map(\.name) ?? [] where secrets.containsHeader(name) { body?.headers.remove(name) }
     }
 }

@@ -8,4 +8,7 @@ public enum RequestKind: Sendable, Hashable {
     case download
     /// The response is passed to a reader while it arrives, and not kept.
     case stream
+
+    /// True if a request of this kind can be paused.
+    var isPausable: Bool { self == .download || self == .upload }
 }

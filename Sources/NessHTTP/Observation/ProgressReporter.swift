@@ -108,7 +108,7 @@ final class ProgressReporter: Sendable {
         // The listeners, and all that they hold, are released outside the lock.
         _ = state.withLock { state -> ([Listener], [@Sendable () -> Void]) in
             guard !state.isFinished else { return ([], []) }
-            let isMore = progress.completedBytes > state.lastReported?.completedBytes ?? -1
+            let isMore = state.lastReported.map { progress.completedBytes > $0.completedBytes } ?? true
             if isMore || (hasSucceeded && state.lastReported.map(progress.isEqual) != true) { notify(progress, at: now, &state) }
             state.isFinished = true
             let (listeners, onFinish) = (state.listeners, state.onFinish)

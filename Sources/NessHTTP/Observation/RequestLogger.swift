@@ -67,12 +67,12 @@ public struct RequestLogger: RequestObserver {
         self.init(style, from: level, bodyLimit: bodyLimit) { level, text, _ in log(level, text) }
     }
 
-    /// Makes a logger whose closure gets the level and the request of each entry, for example to add the request's trace.
+    /// Makes a logger whose closure gets the level and the request of each entry, for example to add the request's tags.
     ///
     /// ```swift
     /// let traced = RequestLogger { level, text, request in
-    ///     let trace = request[TraceID.self] ?? "none"
-    ///     log(level, "\(text) request=\(request.id) trace=\(trace)")
+    ///     let id = request.tags.requestID ?? "none"
+    ///     log(level, "\(text) request=\(id)")
     /// }
     /// ```
     /// - Parameters:

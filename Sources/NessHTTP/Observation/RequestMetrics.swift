@@ -5,11 +5,14 @@ public struct RequestMetrics: Sendable {
     public var outcome: Result<HTTPResponse, any Error> = .failure(CancellationError())
     /// The number of attempts that reached the wire.
     public var attempts = 0
-    /// The number of exchanges on the wire. Redirects and renewed credentials add exchanges to an attempt.
+    /// The number of exchanges on the wire. Redirects, renewed credentials and the steps of a resumable upload add exchanges
+    /// to an attempt.
     public var exchanges = 0
     /// The time of the attempts before their first exchange: in loaders, in the cache, for a credential, for the throttle, and in the
     /// queues.
     public var queueTime = Duration.zero
+    /// The time that the request waited, by place. Waits of a download's segments add up. Some of this time is in `queueTime`.
+    public var waits: [WaitingPlace: Duration] = [:]
     /// The time from the beginning of the last exchange to the head of its response; `nil` if no head arrived. The segments of a download
     /// overlap: for them it is the time from the last beginning to the last head.
     public var timeToFirstByte: Duration?

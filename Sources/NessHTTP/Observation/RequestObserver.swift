@@ -1,4 +1,4 @@
-/// Watches the requests of a manager: for logging, metrics, or an activity indicator.
+/// Watches the requests of a manager: for logs, metrics, traces, or an activity indicator.
 ///
 /// An observer cannot change a request or reject a response. Validators reject responses: see `Ness.Configuration.validators`. Every method
 /// has an empty default, so an observer implements only those it needs.
@@ -20,16 +20,19 @@
 /// 1. `requestDidStart`, once. Then `requestDidWarn`, if the request looks like a mistake.
 ///    The warning about a used-up retry budget follows the last failed attempt.
 /// 2. For each attempt: `requestWillSend`. For each exchange on the wire in that attempt: `requestDidBeginExchange`, then
-///    `requestDidReceiveInterim` for each interim response, then `requestDidReceiveHead`. If the attempt has a response:
-///    `requestDidReceive`. If another attempt follows: `requestWillRetry`.
+///    `requestDidReceiveInterim` for each interim response, then `requestDidReceiveHead`, then `requestDidEndExchange`. If the attempt has
+///    a response: `requestDidReceive`. If another attempt follows: `requestWillRetry`.
 ///
-///    A paused download has `requestDidPause` and `requestDidResume` between these; the attempt then continues.
+///    For each wait, in a queue or for a credential: `requestWillWait` and `requestDidWait`.
+///
+///    A paused transfer has `requestDidPause` and `requestDidResume` between these; the attempt then continues.
 /// 3. `requestDidSucceed` or `requestDidFail`, once.
 /// 4. `requestDidCollect`, once.
 /// 5. `requestDidEnd`, once. No call follows.
 ///
 /// An attempt has several exchanges if it follows redirects or renews a credential, and none if the response is from the cache. The
-/// exchanges of a download in segments overlap.
+/// exchanges of a download in segments overlap. A caller who joins an exchange is notified of its start when it joins. Each exchange that has
+/// started ends before the request does, and so does each wait: after a drop, with the error of the request.
 ///
 /// A drop is a failure, and so is a response that the request cannot decode. A stream whose reader stops early has succeeded. A request
 /// that never enters the pipeline causes no call at all: its builder is invalid, it was dropped immediately, or its manager is being reset.
@@ -38,10 +41,9 @@
 /// different threads. Observers are called in the order of `Ness.observers`. A request may wait until the observers return, so they must
 /// not block. They may send and drop requests.
 ///
-/// **Task-local values.** A call usually has the task-local values of the code that caused it, and no method may rely on them:
-/// `requestDidStart` has those of the code that started the request, an event of a shared exchange those of the caller who started the
-/// exchange, and the end after a drop or a timeout those of any other code. To connect a request with a trace, set a request option: see
-/// `RequestOptionKey`.
+/// **Task-local values.** `requestDidStart` has the task-local values of the code that started the request. An observer that needs them
+/// later, such as the span of a trace, keeps them there under `HTTPRequest.id`. The other methods run in any task or thread that causes
+/// the event.
 ///
 /// **Testing.** Give a manager the observer and a `MockTransport` of the module `NessTesting`, and send a request.
 public protocol RequestObserver: Sendable {
@@ -63,9 +65,25 @@ public protocol RequestObserver: Sendable {
     /// - Parameter request: The request with the additions of the manager and its delegate. Credentials are added later and never shown
     ///   here.
     func requestWillSend(_ request: HTTPRequest)
-    /// An exchange on the wire starts. The request has left all queues.
-    /// - Parameter request: The request, as in `requestWillSend`.
-    func requestDidBeginExchange(_ request: HTTPRequest)
+    /// The request waits for its turn, or for a credential. Callers who share an exchange wait for its turn together.
+    /// - Parameters:
+    ///   - request: The request, as in `requestWillSend`.
+    ///   - place: The place.
+    func requestWillWait(_ request: HTTPRequest, at place: WaitingPlace)
+    /// The wait is over.
+    /// - Parameters:
+    ///   - request: The request, as in `requestWillSend`.
+    ///   - place: The place.
+    ///   - duration: The length of the wait, by the manager's clock.
+    func requestDidWait(_ request: HTTPRequest, at place: WaitingPlace, for duration: Duration)
+    /// The request starts the refresh of a `RefreshableAuthentication`, and waits for it. Other requests may wait for the same refresh.
+    /// - Parameter request: The request as the caller made it.
+    func requestWillRefresh(_ request: HTTPRequest)
+    /// An exchange on the wire starts. The request has left all queues. A caller who joins an exchange gets this call when it joins.
+    /// - Parameters:
+    ///   - exchange: The exchange.
+    ///   - request: The request, as in `requestWillSend`.
+    func requestDidBeginExchange(_ exchange: RequestExchange, of request: HTTPRequest)
     /// The exchange waits for a network.
     ///
     /// `URLSessionTransport` reports it on Apple platforms, if its `configure` closure sets `waitsForConnectivity`. The idle timeout does
@@ -82,8 +100,18 @@ public protocol RequestObserver: Sendable {
     ///   - request: The request, as in `requestWillSend`.
     func requestDidReceiveInterim(_ response: HTTPResponse, to request: HTTPRequest)
     /// The head of the exchange's response has arrived.
-    /// - Parameter request: The request, as in `requestWillSend`.
-    func requestDidReceiveHead(_ request: HTTPRequest)
+    /// - Parameters:
+    ///   - head: The status and the header fields. The body is empty.
+    ///   - exchange: The exchange.
+    ///   - request: The request, as in `requestWillSend`.
+    func requestDidReceiveHead(_ head: HTTPResponse, in exchange: RequestExchange, of request: HTTPRequest)
+    /// An exchange has ended.
+    /// - Parameters:
+    ///   - exchange: The exchange.
+    ///   - outcome: The response; its body is empty for a download or a stream. Or the error: that of the exchange, or that of the request
+    ///     if the request ends first. `CancellationError` if the request succeeds without this exchange.
+    ///   - request: The request, as in `requestWillSend`.
+    func requestDidEndExchange(_ exchange: RequestExchange, with outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest)
     /// An attempt has its complete response.
     /// - Parameters:
     ///   - response: The response.
@@ -95,10 +123,10 @@ public protocol RequestObserver: Sendable {
     ///   - delay: The wait before the next attempt.
     ///   - attempt: The attempt that failed.
     func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt)
-    /// The download was paused. Its connection is closed, and the request continues with `requestDidResume(_:)`.
+    /// The upload or download was paused. Its connection is closed, and the request continues with `requestDidResume(_:)`.
     /// - Parameter request: The request as the caller made it.
     func requestDidPause(_ request: HTTPRequest)
-    /// The paused download continues.
+    /// The paused transfer continues.
     /// - Parameter request: The request as the caller made it.
     func requestDidResume(_ request: HTTPRequest)
     /// The request has succeeded: no validator rejected the response.
@@ -130,13 +158,22 @@ extension RequestObserver {
     /// Does nothing.
     public func requestWillSend(_ request: HTTPRequest) {}
     /// Does nothing.
-    public func requestDidBeginExchange(_ request: HTTPRequest) {}
+    public func requestWillWait(_ request: HTTPRequest, at place: WaitingPlace) {}
+    /// Does nothing.
+    public func requestDidWait(_ request: HTTPRequest, at place: WaitingPlace, for duration: Duration) {}
+    /// Does nothing.
+    public func requestWillRefresh(_ request: HTTPRequest) {}
+    /// Does nothing.
+    public func requestDidBeginExchange(_ exchange: RequestExchange, of request: HTTPRequest) {}
     /// Does nothing.
     public func requestIsWaitingForNetwork(_ request: HTTPRequest) {}
     /// Does nothing.
     public func requestDidReceiveInterim(_ response: HTTPResponse, to request: HTTPRequest) {}
     /// Does nothing.
-    public func requestDidReceiveHead(_ request: HTTPRequest) {}
+    public func requestDidReceiveHead(_ head: HTTPResponse, in exchange: RequestExchange, of request: HTTPRequest) {}
+    /// Does nothing.
+    public func requestDidEndExchange(_ exchange: RequestExchange, with outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest) {
+    }
     /// Does nothing.
     public func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) {}
     /// Does nothing.

@@ -1,7 +1,8 @@
 /// The progress of a transfer.
 public struct TransferProgress: Sendable, Hashable {
     /// The number of bytes that have moved. For a data request or a stream: bytes sent plus bytes received. For a download: bytes in the
-    /// file, including those of earlier runs. For an upload: bytes sent.
+    /// file, including those of earlier runs. For an upload: bytes sent; for a resumable one bytes of the file, including those that the
+    /// server has from earlier runs.
     public var completedBytes: Int64
     /// The final number of bytes; `nil` while it is unknown, as it is for a compressed body until the request has succeeded. For a data
     /// request or a stream: the length of the request's body until the head of the response has arrived, and then the sum of both lengths.

@@ -38,6 +38,9 @@ import Foundation
 /// **Threads.** One loader serves all requests of a manager at the same time, so it must be safe to call concurrently. `load` runs off the
 /// main thread, in the request's task. It must not block that thread.
 ///
+/// **Task-local values.** At `.call`, `.attempt` and `.authenticated`, `load` has those of the code that started the request, in each
+/// attempt. At `.exchange`, it has those of the code that started the exchange, even if other callers have joined.
+///
 /// **Cancellation.** When the caller drops the request, Ness cancels the task. `next` then throws, and so does a sleep. A loader that
 /// computes for long should check `Task.isCancelled`. The caller's promise does not wait for the loader.
 ///

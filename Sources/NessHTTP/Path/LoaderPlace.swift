@@ -4,8 +4,8 @@
 /// |---|---|---|
 /// | `.call` | once a request | the request as the caller made it; the outcome of all attempts |
 /// | `.attempt` | each attempt | the absolute URL, the default headers and the delegate's changes; no credential |
-/// | `.authenticated` | each attempt, and again after a renewed credential | the credential and the cookies: all that tells requests apart in the cache and among duplicates |
-/// | `.exchange` | each time that something is sent: each redirect, each range of a download; once for all callers who share an exchange | what is sent, after all queues |
+/// | `.authenticated` | each attempt and each step of a resumable upload, and again after a renewed credential | the credential and the cookies: all that tells requests apart in the cache and among duplicates |
+/// | `.exchange` | each time that something is sent: each redirect, each range of a download, each step of a resumable upload; once for all callers who share an exchange | what is sent, after all queues |
 public enum LoaderPlace: Sendable, Hashable, CaseIterable {
     /// Once a request, regardless of the number of its attempts. No validator checks a response that a loader makes here itself.
     case call
@@ -20,33 +20,16 @@ public enum LoaderPlace: Sendable, Hashable, CaseIterable {
 
 /// The application's loaders by place.
 struct PlacedLoaders: Sendable {
-    var call: [any HTTPLoader] = []
-    var attempt: [any HTTPLoader] = []
-    var authenticated: [any HTTPLoader] = []
-    var exchange: [any HTTPLoader] = []
+    private var lists: [LoaderPlace: [any HTTPLoader]] = [:]
 
     subscript(place: LoaderPlace) -> [any HTTPLoader] {
-        @inline(__always) get {
-            switch place {
-            case .call: call
-            case .attempt: attempt
-            case .authenticated: authenticated
-            case .exchange: exchange
-            }
-        }
-        set {
-            switch place {
-            case .call: call = newValue
-            case .attempt: attempt = newValue
-            case .authenticated: authenticated = newValue
-            case .exchange: exchange = newValue
-            }
-        }
+        get { lists[place] ?? [] }
+        set { lists[place] = newValue }
     }
 
     /// All loaders, outermost first.
-    var all: [any HTTPLoader] { call + attempt + authenticated + exchange }
+    var all: [any HTTPLoader] { LoaderPlace.allCases.flatMap { self[$0] } }
 
     /// True if any loader runs above the sharing of flights.
-    var areAboveSharing: Bool { !call.isEmpty || !attempt.isEmpty || !authenticated.isEmpty }
+    var areAboveSharing: Bool { !self[.call].isEmpty || !self[.attempt].isEmpty || !self[.authenticated].isEmpty }
 }

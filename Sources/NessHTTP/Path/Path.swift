@@ -5,12 +5,13 @@
 /// | a call | loaders at `.call`: what must outlive an attempt | `HTTPLoader` |
 /// | an attempt | base URL, default headers, delegate | `RequestPreparation` |
 /// | | loaders at `.attempt`: a hedge sends here twice | |
+/// | | resumable upload: the requests that are left of it, each with all that follows | `UploadJob` |
 /// | | credential, and its renewal after a rejection | `CredentialStep` |
 /// | | cookies | `CookieJar` |
 /// | | loaders at `.authenticated`: a signature that tells users apart for the cache and duplicates | |
 /// | | cache: what may be stored and for how long is in `CachedResponse` | `CacheStep` |
 /// | | validators, decision about another attempt | `RetryStep`, `RetryLedger` |
-/// | all who share it | flight: joined or started | `FlightStep`, `SharingStep` |
+/// | all who share it | flight: joined or started | `FlightStep`, `FlightTable` |
 /// | | download: all that a pause keeps | `DownloadJob` |
 /// | | redirects; for the target, cookies and cache again | `RedirectHistory` |
 /// | an exchange | `OutgoingCheck`, circuit breaker, queues by `LimitGroup` and host, throttle | `ExchangeStep` |
@@ -31,35 +32,37 @@ final class Pipeline: Sendable {
     private let cache: CacheStep?
     private let retry: RetryStep
     private let flights: FlightStep
-    private let running: RunningRequests
+    /// The clock of every wait and timeout.
+    let clock: PipelineClock
+    /// The registry of the requests in flight.
+    let running = RunningRequests()
+    /// The numbers of waiting requests, by what they wait for.
+    let waiting = WaitingRequests()
 
     /// Makes the pipeline of a manager.
     /// - Parameters:
     ///   - configuration: The manager's configuration.
     ///   - clock: The clock of every wait and timeout.
     ///   - preparation: Adds the manager's common settings to each request.
-    ///   - running: The registry of the requests in flight.
-    ///   - waiting: Counts the waiting requests.
     ///   - manager: Returns the manager; `nil` if it has been released.
     ///   - duplicatedHandler: Returns the manager's current handler.
     init(
-        _ configuration: PipelineConfiguration, clock: PipelineClock, preparation: RequestPreparation, running: RunningRequests,
-        waiting: WaitingRequests, manager: @escaping @Sendable () -> (any AnyObject & Sendable)?,
+        _ configuration: PipelineConfiguration, clock: PipelineClock, preparation: RequestPreparation,
+        manager: @escaping @Sendable () -> (any AnyObject & Sendable)?,
         duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
     ) {
+        self.clock = clock
         self.preparation = preparation
-        self.running = running
         loaders = configuration.loaders
         jar = configuration.cookies
         cache = configuration.cache.map { CacheStep($0, clock: clock) }
         credentials = CredentialStep(manager: manager, waiting: waiting, clock: clock)
         let ledger = RetryLedger(configuration.retryBudget, clock)
         retry = RetryStep(configuration.retryControl, ledger: ledger, clock: clock)
-        let sharing = FlightStep.Sharing(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
-        configuration.cache?.add(sharing) { [weak sharing] in sharing?.closeReads(of: $0) }
+        let table = FlightTable(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
+        configuration.cache?.add(table) { [weak table] in table?.closeReads(of: $0) }
         let exchanges = ExchangeStep(configuration, ledger: ledger, running: running, waiting: waiting, clock: clock)
-        flights = FlightStep(
-            sharing, ledger: ledger, jar: jar, cache: cache, exchanges: exchanges, running: running, clock: clock)
+        flights = FlightStep(table, ledger: ledger, jar: jar, cache: cache, exchanges: exchanges, running: running, clock: clock)
     }
 
     /// Discards the state that the steps and loaders keep between requests.
@@ -164,8 +167,24 @@ final class Pipeline: Sendable {
     @inline(never)
     private func attempt(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         let loaders = loaders(at: .attempt, context)
-        if loaders.isEmpty { return try await authenticated(request, context) }
-        return try await loaders.load(request, in: context) { [self] in try await authenticated($0, $1) }
+        if loaders.isEmpty { return try await transferred(request, context) }
+        return try await loaders.load(request, in: context) { [self] in try await transferred($0, $1) }
+    }
+
+    /// Continues with the steps of a resumable upload, or with the request itself.
+    @inline(__always)
+    private func transferred(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
+        guard let job = context.upload else { return try await authenticated(request, context) }
+        return try await upload(request, by: job, context)
+    }
+
+    @inline(never)
+    private func upload(_ request: HTTPRequest, by job: UploadJob, _ context: CallContext) async throws -> HTTPResponse {
+        let receivesInterim = (context.transport ?? flights.exchanges.wire.transport).reportsInterimResponses
+        return try await job.run(
+            CallUploadAttempt(request: request, context: context, receivesInterimResponses: receivesInterim) { [self] in
+                try await authenticated($0, $1)
+            })
     }
 
     /// Continues with the credential.

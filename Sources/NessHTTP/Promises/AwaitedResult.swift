@@ -20,9 +20,9 @@ final class AwaitedResult<Value: Sendable>: CallOwner {
 
     /// Runs the call in the calling task, and returns its value.
     func run(by sender: any RequestSender) async throws -> Value {
-        call.register(self, in: sender.running)
+        call.register(self, in: sender.pipeline.running)
         await withTaskCancellationHandler {
-            await sender.run(call)
+            await call.run { [sender] in try await sender.pipeline.send($0) }
         } onCancel: {
             drop()
         }

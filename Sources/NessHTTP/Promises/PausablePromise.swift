@@ -1,27 +1,28 @@
 import Foundation
 
-/// A running download that can be paused and resumed.
+/// A running upload or download that can be paused and resumed.
 ///
 /// `@unchecked Sendable` like `RequestPromise`: the class adds no state.
 public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked Sendable {
-    /// A Boolean value that indicates whether the download is paused.
+    /// A Boolean value that indicates whether the transfer is paused.
     public var isPaused: Bool { !isCompleted && call.isPaused }
 
-    /// Closes the connection and keeps the received bytes. Callable at any time from any thread.
+    /// Closes the connection. Callable at any time from any thread.
     ///
-    /// Has no effect on a download that is paused or has ended, or whose request is not idempotent, such as a POST: a resume would send the
-    /// request again. To pause a POST, declare it repeatable with `set(isIdempotent: true)`.
+    /// Has no effect on a transfer that is paused or has ended, or whose request must not be sent again, such as a POST. To pause a POST,
+    /// declare it repeatable with `set(isIdempotent: true)`, or make the upload resumable.
     ///
-    /// The request continues when it is resumed. The time of the pause counts neither for its timeout nor for its deadline. Observers are
-    /// notified of the pause (`RequestObserver.requestDidPause(_:)`).
+    /// The request continues when it is resumed: a download from the bytes that it has, a resumable upload from those that the server has.
+    /// Any other upload starts again. The time of the pause counts neither for the timeout nor for the deadline. Observers are notified of
+    /// the pause (`RequestObserver.requestDidPause(_:)`).
     public func pause() {
         if !isCompleted, call.request.isIdempotent { call.pause() }
     }
 
-    /// Resumes a paused download. Callable at any time from any thread.
-    /// - Returns: `.failToResume` if the download has ended; `.resumed` otherwise, even if it was not paused.
+    /// Resumes a paused transfer. Callable at any time from any thread.
+    /// - Returns: `.failToResume` if the transfer has ended; `.resumed` otherwise, even if it was not paused.
     @discardableResult
-    public func resume() -> DownloadResumption {
+    public func resume() -> TransferResumption {
         if isCompleted { return .failToResume }
         call.resume()
         return .resumed
@@ -35,9 +36,10 @@ public class PausablePromise<Value: Sendable>: RequestPromise<Value>, @unchecked
 }
 
 /// The result of `resume()`.
-public enum DownloadResumption: Sendable, Hashable {
-    /// The download continues.
+public enum TransferResumption: Sendable, Hashable {
+    /// The transfer continues.
     case resumed
-    /// The download has ended: it finished, failed or was dropped. A new download to the same destination resumes from the received bytes.
+    /// The transfer has ended: it finished, failed or was dropped. A new download to the same destination resumes from the received bytes,
+    /// and a new upload with the same record from the bytes that the server has.
     case failToResume
 }

@@ -42,7 +42,7 @@ extension RequestPromise {
 
     /// Makes a Foundation `Progress` of the request, to show it or to add it to another one.
     ///
-    /// Canceling the `Progress` drops the promise. Pausing and resuming it pauses and resumes a download. Foundation runs these handlers a
+    /// Canceling the `Progress` drops the promise. Pausing and resuming it pauses and resumes an upload or a download. Foundation runs these handlers a
     /// moment later, on its own queue.
     public func makeFoundationProgress() -> Progress {
         let progress = Progress(totalUnitCount: -1)

@@ -19,7 +19,8 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         makeValue = value
         super.init(makeDropError: { call.endError(.dropped, "dropped by the caller") })
         onSettle { error in call.promiseDidSettle(error) }
-        sender.start(call, for: self)
+        // The closure retains the manager: its delegate and observers belong to the request until its end.
+        call.start(for: self, in: sender.pipeline.running) { [sender] in try await sender.pipeline.send($0) }
     }
 
     /// Makes another promise of the same request, with changed errors.
@@ -54,18 +55,22 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
         Self(of: self, changingErrors: transform, file, line)
     }
 
-    /// The status of the request. A paused download is `.idle`. A request that a loader ended with `NessError.Kind.dropped` is `.dropped`.
+    /// The status of the request. A paused transfer is `.idle`. A request that a loader ended with `NessError.Kind.dropped` is `.dropped`.
     public var status: RequestStatus {
-        guard let outcome else {
-            return call.attempts > 0 && !call.isPaused ? .running(progress.fractionCompleted ?? 0) : .idle
-        }
+        guard let outcome else { return call.attempts > 0 && !call.isPaused ? .running(progress.fractionCompleted ?? 0) : .idle }
         switch outcome {
-        case .success where call.isDropped: return .dropped
-        // The reader of a stream may have failed since the promise got its value.
-        case .success: return call.failure.map(RequestStatus.error) ?? call.response.map(RequestStatus.completed) ?? .idle
-        case .failure where call.isDropped || wasDropped: return .dropped
-        case .failure(let error): return (error as? NessError)?.kind == .dropped ? .dropped : .error(error)
+        case .success: return successStatus
+        case .failure(let error): return failureStatus(error)
         }
+    }
+
+    private var successStatus: RequestStatus {
+        // The reader of a stream may have failed since the promise got its value.
+        call.isDropped ? .dropped : call.failure.map(RequestStatus.error) ?? call.response.map(RequestStatus.completed) ?? .idle
+    }
+
+    private func failureStatus(_ error: any Error) -> RequestStatus {
+        call.isDropped || wasDropped || (error as? NessError)?.kind == .dropped ? .dropped : .error(error)
     }
 
     /// The response; `nil` until the promise has its value, and after a stream has failed.
@@ -75,7 +80,7 @@ public class RequestPromise<Value: Sendable>: Promise<Value>, @unchecked Sendabl
     /// `TransferProgress.totalBytes`.
     public var progress: TransferProgress { call.progress }
 
-    /// The progress of the request's body in the current attempt. The total is `nil` for a request without a body, and for a download.
+    /// The progress of the request's body in the current attempt; for a resumable upload that of the file. The total is `nil` for a request without a body, and for a download.
     public var uploadProgress: TransferProgress { call.uploadProgress }
 
     /// The progress of the response's body in the current attempt, or for a download that of the file. The total is `nil` until the head of
@@ -92,12 +97,31 @@ extension RequestPromise: CallOwner {
         return { self.settle(.success(value)) }
     }
 
-    func settle(failing error: any Error) { _ = settle(.failure(error)) }
+    func settle(failing error: any Error) { settle(.failure(error)) }
+}
+
+/// A running request whose whole response is collected in memory.
+///
+/// `@unchecked Sendable` like `RequestPromise`: the class adds no state.
+public final class DataPromise: RequestPromise<DataResult>, @unchecked Sendable {}
+
+/// The result of a data request.
+public struct DataResult: Sendable {
+    /// The response.
+    public let message: HTTPResponse
+
+    /// The response, which iONess calls `message`.
+    public var response: HTTPResponse { message }
+
+    /// The response's body.
+    public var responseData: Data { message.body }
+
+    package init(message: HTTPResponse) { self.message = message }
 }
 
 /// The status of a request.
 public enum RequestStatus: Sendable {
-    /// The request has not reached the wire.
+    /// The request has not reached the wire, or is paused.
     case idle
     /// The request is on the wire. The associated value is the completed fraction, from 0 to 1; 0 while it is unknown.
     case running(Double)

@@ -82,9 +82,9 @@ public final class TotalProgress: Sendable {
         reporter.resume()
         for (index, part) in zip(first..., parts) {
             part.call.listen { [self] progress in
-                change { $0.progress[index] = progress }
+                updateState { $0.progress[index] = progress }
             } atEnd: { [self] in
-                change { state in
+                updateState { state in
                     state.progress[index].totalBytes = state.progress[index].completedBytes
                     state.runningCount -= 1
                 }
@@ -92,7 +92,7 @@ public final class TotalProgress: Sendable {
         }
     }
 
-    private func change(_ change: @Sendable (inout State) -> Void) {
+    private func updateState(_ change: @Sendable (inout State) -> Void) {
         let (sum, isOver) = state.withLock { state in
             change(&state)
             return (state.sum, state.runningCount == 0)
@@ -108,7 +108,7 @@ public final class TotalProgress: Sendable {
 
     /// Calls a closure with the progress of all requests together.
     /// - Parameters:
-    ///   - context: The queue on which the closure runs, such as `.main`. By default a serial queue off the main thread.
+    ///   - context: The queue on which the closure runs, such as `.main`. `.immediate`, the default, means this object's own serial queue.
     ///   - handler: Takes the progress. It is kept as long as this object.
     /// - Returns: This object.
     @discardableResult
@@ -141,13 +141,14 @@ public final class TotalProgress: Sendable {
 
     /// Makes a Foundation `Progress` whose children are those of the requests. Each child has an equal share.
     ///
-    /// Canceling the `Progress` drops all requests. Pausing and resuming it pauses and resumes the downloads among them. Requests that are
+    /// Canceling the `Progress` drops all requests. Pausing and resuming it pauses and resumes the uploads and downloads among them. Requests that are
     /// added later do not count.
     public func makeFoundationProgress() -> Progress {
         let parts = state.withLock(\.parts)
         let whole = Progress(totalUnitCount: Int64(parts.count))
         for part in parts {
             let child = part.makeFoundationProgress()
+            // The children that were added earlier already update `whole` from their queues.
             SharedProgress(whole).change { $0.addChild(child, withPendingUnitCount: 1) }
         }
         return whole

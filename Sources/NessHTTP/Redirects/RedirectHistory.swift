@@ -7,7 +7,6 @@ struct RedirectHistory: Sendable {
     /// The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
     private let credentialScope: URL?
     private let environment: ServerEnvironment
-    private var count = 0
     /// The most bytes that are received of the body of a redirect that is followed, and that `HTTPResponse.history` keeps.
     static let bodyLimit = 64 << 10
 
@@ -17,17 +16,12 @@ struct RedirectHistory: Sendable {
     private(set) var byteCount = 0
     /// The redirect that led to the current request; `nil` if the caller's closure chose the request, and is responsible for it.
     private var last: HTTPResponse?
-    /// The request that follows the last redirect. `nil` before the first one.
-    private var next: HTTPRequest?
 
     init(of caller: HTTPRequest, keepingCredentialInside scope: URL?, in environment: ServerEnvironment) {
         self.caller = caller
         credentialScope = scope
         self.environment = environment
     }
-
-    /// Returns the request that follows the last redirect.
-    func next(after request: HTTPRequest) -> HTTPRequest { next ?? request }
 
     /// Returns the error of a request. If the request is invalid, the error is that of the redirect that led to it.
     @inline(never)
@@ -41,6 +35,7 @@ struct RedirectHistory: Sendable {
     func following(_ response: HTTPResponse) -> HTTPRequest? {
         guard var request = response.redirectRequest(keepingCredentialInside: credentialScope) else { return nil }
         if environment.contains(response.request) { environment.removeStrayed(environment.defaultHeaders, from: &request) }
+        request.removeCacheConditions()
         return request
     }
 
@@ -60,18 +55,16 @@ struct RedirectHistory: Sendable {
     }
 
     /// Decides on a redirect.
-    /// - Returns: False if it is not followed.
+    /// - Returns: The next request; `nil` if the redirect is not followed.
     @inline(never)
-    mutating func follow(_ response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy) async throws -> Bool {
-        guard let step = try await step(after: response, to: following, by: policy) else { return false }
+    mutating func follow(_ response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy) async throws -> HTTPRequest? {
+        guard let step = try await step(after: response, to: following, by: policy) else { return nil }
         byteCount += response.body.count
         var kept = response
         kept.body = Data(kept.body.prefix(Self.bodyLimit))
         history.append(kept)
         last = step.isDecided ? nil : response
-        next = step.request
-        count += 1
-        return true
+        return step.request
     }
 
     @inline(never)
@@ -85,13 +78,13 @@ struct RedirectHistory: Sendable {
         case .follow(let most): limit = most
         case .decide(let most, let decide):
             limit = most
-            switch await decide(Redirection(response: withHistory(response), request: following, count: count)) {
+            switch await decide(Redirection(response: withHistory(response), request: following, count: history.count)) {
             case .stop: return nil
             case .follow: break
             case .send(let request): decided = request
             }
         }
-        guard count < limit else { throw failure(.redirect, response, "more than \(limit) redirects") }
+        guard history.count < limit else { throw failure(.redirect, response, "more than \(limit) redirects") }
         if let decided { return (decided.inheriting(from: caller), true) }
         guard let scheme = following.url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             throw failure(.redirect, response, "the redirect leads to \(following.url.scheme ?? "no scheme"), not to http or https")

@@ -111,13 +111,9 @@ extension RequestBuilder {
                 }
             }
             removeSecrets(&builder.headers)
-            builder.body = builder.body.map { body in
-                var body = body
-                if var headers = body?.headers {
-                    removeSecrets(&headers)
-                    body?.headers = headers
-                }
-                return body
+            if case .success(var body?) = builder.body {
+                removeSecrets(&body.headers)
+                builder.body = .success(body)
             }
             // The server chose the URL, so neither the manager nor the request's loaders may add secrets to it again, nor to the URLs to
             // which its response leads.

@@ -3,14 +3,12 @@ import Foundation
 /// The setters of the body. The last one wins, together with its header fields.
 extension RequestBuilder {
     /// Sets bytes as the body.
-    /// - Parameter body: The bytes. They are sent as `application/octet-stream` unless a `Content-Type` is set.
-    public func set(body: Data) -> RequestBuilder { set { HTTPBody(body) } }
-
-    /// Sets bytes of a media type as the body.
     /// - Parameters:
     ///   - body: The bytes.
-    ///   - contentType: The media type, such as `image/png`.
-    public func set(body: Data, contentType: String) -> RequestBuilder { set { HTTPBody(body, contentType: contentType) } }
+    ///   - contentType: The media type, such as `image/png`. `nil` for `application/octet-stream`, unless a `Content-Type` is set.
+    public func set(body: Data, contentType: String? = nil) -> RequestBuilder {
+        set { contentType.map { HTTPBody(body, contentType: $0) } ?? HTTPBody(body) }
+    }
 
     /// Sets a finished body.
     /// - Parameter body: The body; `nil` for none.
@@ -151,7 +149,7 @@ extension RequestBuilder {
         guard var body = try body.get() else { return nil }
         if gzipsBody {
             if let other = headers[HeaderName.contentEncoding], !other.equalsIgnoringCase("gzip") {
-                throw HTTPBodyError.notEncodable("the request already sets a Content-Encoding")
+                throw InvalidRequest("the request already sets a Content-Encoding")
             }
             body = try body.gzipped()
         }
@@ -166,16 +164,9 @@ extension RequestBuilder {
 
 /// A value whose type is erased to `Encodable`; `nil` is encoded as null.
 package struct AnyEncodable: Encodable {
-    private let value: (any Encodable)?
+    private let value: any Encodable & Sendable
 
-    package init(_ value: (any Encodable & Sendable)?) { self.value = value }
+    package init(_ value: (any Encodable & Sendable)?) { self.value = value ?? JSONValue.null }
 
-    package func encode(to encoder: any Encoder) throws {
-        if let value {
-            try value.encode(to: encoder)
-        } else {
-            var container = encoder.singleValueContainer()
-            try container.encodeNil()
-        }
-    }
+    package func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
 }

@@ -15,7 +15,7 @@ extension RequestBuilder {
             let defaults = sender.defaults
             let query = try query.get()
             guard var url = try url.get().appending(query) else {
-                throw InvalidURL(description: "the parameters can't be added to the URL")
+                throw InvalidRequest("the parameters can't be added to the URL")
             }
             // A relative URL without a base URL stays relative. The pipeline fails it.
             if let absolute = try? url.resolved(against: environment.baseURL) { url = absolute }
@@ -64,7 +64,7 @@ extension RequestBuilder {
         return switch error {
         case let EncodingError.invalidValue(value, context):
             "\(part) can't be encoded: \(context.debugDescription) (\(type(of: value)))"
-        case is EncodingError, is HTTPBodyError: "\(part) can't be encoded: \(error)"
+        case is EncodingError: "\(part) can't be encoded: \(error)"
         default: "\(error)"
         }
     }

@@ -65,10 +65,9 @@ extension RequestBuilder {
         _ reconnects: Bool?, requiresEnd: Bool, endsAt: @escaping @Sendable (ServerSentEvent) -> Bool = { _ in false },
         isEnd: @escaping @Sendable (Value) -> Bool = { _ in false }
     ) -> DecodedSequence<Value> {
-        var sequence = reconnecting(timeout ?? sender.defaults.timeout, reconnects, endsAt)
-        sequence.requiresEnd = requiresEnd
-        return DecodedSequence { [sequence] in
-            var events = sequence.makeAsyncIterator()
+        DecodedSequence {
+            var events = ReconnectingEvents(
+                self, timeout: timeout ?? sender.defaults.timeout, reconnects: reconnects, requiresEnd: requiresEnd, endsAt: endsAt)
             return (
                 {
                     while let event = try await events.next() {
@@ -79,7 +78,7 @@ extension RequestBuilder {
                     }
                     return nil
                 },
-                { events.fail($0) }
+                { events.endSequence(with: $0) }
             )
         }
     }

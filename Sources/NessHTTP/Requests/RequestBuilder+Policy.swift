@@ -62,8 +62,7 @@ extension RequestBuilder {
                 (allowsConstrainedNetworkAccess, .constrained),
             ]
             for case (let isAllowed?, let trait) in answers {
-                builder.settings.excludedNetworks.remove(trait)
-                if !isAllowed { builder.settings.excludedNetworks.insert(trait) }
+                if isAllowed { builder.settings.excludedNetworks.remove(trait) } else { builder.settings.excludedNetworks.insert(trait) }
             }
         }
     }
@@ -89,6 +88,10 @@ extension RequestBuilder {
     public func set(expectsContinue: Bool, within limit: Duration = .seconds(1)) -> RequestBuilder {
         set(option: ExpectsContinue.self, to: expectsContinue ? limit : nil)
     }
+
+    /// Sets the tags, which name the request in logs, metrics and traces.
+    /// - Parameter tags: The tags.
+    public func set(tags: RequestTags) -> RequestBuilder { set(option: RequestTags.self, to: tags) }
 
     /// Sets an option for a loader: see `RequestOptionKey`.
     /// - Parameters:

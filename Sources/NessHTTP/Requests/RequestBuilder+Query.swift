@@ -51,11 +51,9 @@ extension RequestBuilder {
     ///   - key: The name.
     public func add(urlParameterValue value: (any QueryValue)?, forKey key: String) -> RequestBuilder {
         with { builder in
-            builder.query = builder.query.map { previous in
-                var query = previous
-                query.append(value, named: key)
-                return query
-            }
+            guard case .success(var query) = builder.query else { return }
+            query.append(value, named: key)
+            builder.query = .success(query)
         }
     }
 }

@@ -28,7 +28,7 @@ extension RequestBuilder {
             case .given: true
             case .inherited, .environment: environment.authentication != nil
             }
-        return Execution.Steps(continueAfterFlights: hasSteps || kind == .download, awaitApplication: hasSteps || authenticates)
+        return Execution.Steps(continueAfterFlights: hasSteps || kind.isPausable, awaitApplication: hasSteps || authenticates)
     }
 
     /// Makes the call that this builder describes.
@@ -51,16 +51,14 @@ extension RequestBuilder {
         options.authentication = authentication
         options.duplicateIdentifier = duplicateIdentifier
         options.overrides = overrides
-        options.epoch = sender.running.epoch
+        options.epoch = sender.pipeline.running.epoch
         options.listeners = listeners
         options.parseError = errorReader
-        options.execution = Execution(
-            isAwaited: isAwaited, sender.steps + steps(of: kind, in: environment))
+        options.execution = Execution(isAwaited: isAwaited, sender.pipeline.steps + steps(of: kind, in: environment))
         change(&options)
         let request = Result { try build(in: environment) }
         if hasRootedPath, let url = try? request.get().url { options.leavesBaseURL = environment.baseURL?.contains(url) == false }
-        let call = Call(
-            request, options, observers: sender.observers + (overrides?.observers ?? []), clock: sender.pipelineClock)
+        let call = Call(request, options, observers: sender.observers + (overrides?.observers ?? []), clock: pipelineClock)
         for listener in listeners?.progress ?? [] { call.listen(listener, atEnd: nil) }
         return call
     }

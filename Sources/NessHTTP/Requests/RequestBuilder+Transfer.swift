@@ -10,7 +10,71 @@ extension RequestBuilder {
     /// - Returns: A promise of the response. It fails with `NessError`, or with an error that a custom loader threw.
     @discardableResult
     public func uploadRequest(forFileLocation file: URL) -> UploadPromise {
-        UploadPromise(set(body: HTTPBody(file: file)).makeCall(.upload), by: sender) { DataResult(message: $0) }
+        UploadPromise(set(body: HTTPBody(file: file)).makeCall(.upload), by: sender)
+    }
+
+    /// Sends a file. After a lost connection, a pause or, with a record, the end of the process, the upload continues from the bytes that
+    /// the server has. Keeps the whole response in memory. The status must be 2xx. The request's own body is not sent, and the file is never
+    /// compressed.
+    ///
+    /// The retry policy counts from 1 again each time the server has more bytes.
+    ///
+    /// ```swift
+    /// let upload = ness.post("films").uploadRequest(
+    ///     forFileLocation: film,
+    ///     resuming: .tus(metadata: ["filename": "a.mov"], record: record))
+    /// ```
+    /// - Parameters:
+    ///   - file: The URL of the file. If it cannot be read or changes meanwhile, the request fails with `NessError.Kind.invalidRequest`.
+    ///   - resuming: The protocol that the server speaks, and the record.
+    ///   - identifier: Identifies the upload in the record in place of the request's URL, for a URL that is different each time.
+    /// - Returns: A promise of the response and the upload's URL. It fails with `NessError`: with `malformedResponse` if the server breaks the
+    ///   protocol, with `fileSystem` if the record cannot be written or another upload uses it.
+    @discardableResult
+    public func uploadRequest(
+        forFileLocation file: URL, resuming: ResumableUpload, identifiedBy identifier: String? = nil
+    ) -> UploadPromise {
+        let job = UploadJob(
+            resuming, file: file, identifiedBy: identifier, isRepeatable: settings.isIdempotent ?? method.isIdempotent
+        ) { message, origin in
+            do {
+                return try await terminating(message, at: origin).dataRequest().value.message
+            } catch let error as NessError where error.kind == .validation {
+                // The manager's validators do not judge this response: the protocol reads it.
+                guard let response = error.response else { throw error }
+                return response
+            }
+        }
+        let upload = with { builder in
+            builder.body = .success(nil)
+            builder.settings.isIdempotent = true
+            builder.validators.insert(StatusCodeValidator.success, at: 0)
+        }
+        return UploadPromise(upload.makeCall(.upload) { $0.upload = job }, by: sender)
+    }
+
+    /// Returns the request that removes an upload from the server.
+    private func terminating(_ message: UploadMessage, at origin: UploadOrigin) -> RequestBuilder {
+        var fields = origin == .other ? HTTPHeaders() : headers
+        fields.removeContentFields()
+        fields.remove(UploadJob.creationFields)
+        return with { builder in
+            (builder.method, builder.url, builder.urlText) = (message.method, .success(message.url), message.url.absoluteString)
+            (builder.query, builder.body) = (.success(URLQuery()), .success(message.body))
+            (builder.validators, builder.listeners, builder.settings.isIdempotent) = ([], nil, nil)
+            builder.headers = fields.merging(message.headers)
+            // They belong to the upload: its deadline may have passed, and the removal of another upload must not be shared.
+            (builder.duplicateIdentifier, builder.deadlineEnd, builder.gzipsBody) = (nil, nil, false)
+            builder.options[SharedDeadline.self] = nil
+            switch (origin, authentication) {
+            case (.other, _): (builder.authentication, builder.environment) = (.none, ServerEnvironment())
+            case (.trusted, .inherited):
+                let server = environment ?? sender.environment
+                let creation = try? build(in: server)
+                if let creation, authentication.authentication(for: creation, in: server) != nil { builder.authentication = .environment }
+            default: break
+            }
+        }
     }
 
     /// Saves the response in a file. The status must be 2xx, and the validators must accept the response, which they receive without its

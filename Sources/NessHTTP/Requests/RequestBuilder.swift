@@ -81,7 +81,7 @@ public struct RequestBuilder: Sendable {
     }
 
     /// The manager's clock.
-    package var pipelineClock: PipelineClock { sender.pipelineClock }
+    package var pipelineClock: PipelineClock { sender.pipeline.clock }
     /// The manager's encoder for JSON; `nil` for the default encoder.
     package var jsonEncoder: JSONEncoder? { sender.defaults.jsonEncoder }
 
@@ -182,7 +182,7 @@ public struct RequestBuilder: Sendable {
 
 extension RequestBuilder: RedactedValue {
     /// The method and the URL with its parameters, without secrets.
-    public var description: String {
+    package var redactedDescription: String {
         let text = (try? url.get().appending(try query.get()))?.absoluteString ?? urlText
         return "\(method.rawValue.oneLine) \(redactor.redacted(urlText: text))"
     }

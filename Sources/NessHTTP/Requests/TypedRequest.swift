@@ -19,7 +19,7 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     /// The target, absolute or relative to the manager's base URL.
     public var url: String
     /// The values that follow the target as path segments.
-    private let segments: [String]
+    private var segments: [String]
     /// The header fields.
     public var headers: HTTPHeaders = [:]
     /// The query parameters.
@@ -43,13 +43,6 @@ public struct TypedRequest<Response: Sendable>: ConnectionSpec {
     public init(
         _ method: HTTPMethod, _ url: String, _ segments: any CustomStringConvertible..., query: URLQuery = URLQuery(),
         decode: @escaping @Sendable (HTTPResponse) throws -> Response
-    ) {
-        self.init(method, url, segments, query, decode)
-    }
-
-    private init(
-        _ method: HTTPMethod, _ url: String, _ segments: [any CustomStringConvertible], _ query: URLQuery,
-        _ decode: @escaping @Sendable (HTTPResponse) throws -> Response
     ) {
         httpMethod = method
         self.url = url
@@ -98,11 +91,8 @@ extension TypedRequest where Response: Decodable {
     ///   - segments: Values that follow as path segments.
     ///   - query: The query parameters.
     public init(_ method: HTTPMethod, _ url: String, _ segments: any CustomStringConvertible..., query: URLQuery = URLQuery()) {
-        self.init(method, url, segments, query)
-    }
-
-    private init(_ method: HTTPMethod, _ url: String, _ segments: [any CustomStringConvertible], _ query: URLQuery) {
-        self.init(method, url, segments, query) { try $0.value(of: Response.self) }
+        self.init(method, url, query: query) { try $0.value(of: Response.self) }
+        self.segments = segments.map(\.description)
         expectsJSON = !(Response.self is any RawContent.Type)
     }
 
@@ -112,7 +102,7 @@ extension TypedRequest where Response: Decodable {
     ///   - segments: Values that follow as path segments.
     ///   - query: The query parameters.
     public static func get(_ url: String, _ segments: any CustomStringConvertible..., query: URLQuery = URLQuery()) -> TypedRequest {
-        TypedRequest(.get, url, segments, query)
+        TypedRequest(.get, url, query: query).with { $0.segments = segments.map(\.description) }
     }
 }
 
@@ -124,13 +114,14 @@ extension TypedRequest where Response == Void {
     ///   - segments: Values that follow as path segments.
     ///   - query: The query parameters.
     public init(_ method: HTTPMethod, _ url: String, _ segments: any CustomStringConvertible..., query: URLQuery = URLQuery()) {
-        self.init(method, url, segments, query) { _ in }
+        self.init(method, url, query: query) { _ in }
+        self.segments = segments.map(\.description)
     }
 }
 
 extension TypedRequest: RedactedValue {
     /// The method and the URL with its parameters, without the values that are secret by `Ness.Configuration.secretNames`.
-    public var description: String {
+    package var redactedDescription: String {
         let query = urlQuery?.encoded ?? ""
         let parameters = query.isEmpty ? "" : (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query
         let path = segments.map { "/\($0)" }.joined()

@@ -27,7 +27,7 @@ import Foundation
 /// Ness does not call it:
 ///
 /// - after a drop, an invalid request, a failed TLS handshake, a decoding error, a failed file operation, an exclusion by a duplicate
-///   handler, or an `only-if-cached` request without a stored response
+///   handler, or the end of an `only-if-cached` request
 /// - for a 401 that the request's `Authentication` handles, even if the authentication gave up or failed
 /// - for a stream whose reader has received bytes
 /// - for a response that a typed result rejects for its `Content-Type`
@@ -76,7 +76,7 @@ public struct FailedAttempt: Sendable {
     public var response: HTTPResponse?
     /// The error; `nil` if every validator accepted the response.
     public var error: (any Error)?
-    /// The number of the attempt, counted from 1.
+    /// The number of the attempt, counted from 1; for a resumable upload from the last attempt that moved it.
     public var number: Int
     /// The time since the first attempt started, by the manager's clock.
     public var elapsed: Duration

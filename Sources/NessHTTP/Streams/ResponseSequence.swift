@@ -8,14 +8,6 @@ public struct ResponseSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// - Parameter start: Starts reading. The returned closure reads the next value. It returns `nil` at the end.
     init(_ start: @escaping @Sendable () -> () async throws -> Element?) { self.start = start }
 
-    /// Makes a sequence that hides the type of another.
-    init<Base: AsyncSequence & Sendable>(_ base: Base) where Base.Element == Element {
-        self.init {
-            var iterator = base.makeAsyncIterator()
-            return { try await iterator.next() }
-        }
-    }
-
     /// Starts reading.
     public func makeAsyncIterator() -> Iterator { Iterator(start()) }
 

@@ -7,8 +7,6 @@ package final class StreamBuffer: Sendable {
     private struct State: Sendable {
         /// The pieces that no reader has taken yet.
         var pieces = WaiterQueue<Data>()
-        /// The rest of a long piece, before the others.
-        var rest: Data?
         var byteCount = 0
         /// The result of the stream. `nil` while the stream is open.
         var end: Result<Void, any Error>?
@@ -17,10 +15,8 @@ package final class StreamBuffer: Sendable {
         /// effect.
         var writer: (waiter: Waiter, count: Int)?
 
-        var hasBytes: Bool { rest != nil || !pieces.isEmpty }
-
         /// Removes and returns the first reader, if there are bytes for it or the stream has ended.
-        mutating func takeReader() -> Waiter? { hasBytes || end != nil ? readers.takeFirst() : nil }
+        mutating func takeReader() -> Waiter? { !pieces.isEmpty || end != nil ? readers.takeFirst() : nil }
 
         /// A piece that is longer than the limit has room in an empty buffer.
         func hasRoom(for count: Int, limit: Int) -> Bool { byteCount == 0 || byteCount + count <= limit }
@@ -37,21 +33,14 @@ package final class StreamBuffer: Sendable {
             byteCount += data.count
         }
 
-        /// Takes the next piece, or the start of a long one.
+        /// Takes the next piece.
         mutating func takePiece() -> Data? {
-            guard var piece = rest.take() ?? pieces.takeFirst() else { return nil }
-            if piece.count > StreamBuffer.pieceLimit {
-                rest = piece.dropFirst(StreamBuffer.pieceLimit)
-                piece = Data(piece.prefix(StreamBuffer.pieceLimit))
-            }
+            guard let piece = pieces.takeFirst() else { return nil }
             byteCount -= piece.count
-            // The rest of a split piece does not start at index 0.
+            // A transport may deliver a slice, which does not start at index 0.
             return piece.startIndex == 0 ? piece : Data(piece)
         }
     }
-
-    /// The longest piece that a reader gets, in bytes, even if the transport delivers a longer one.
-    private static let pieceLimit = 1 << 20
 
     private let limit: Int
     private let state = Lock(State())
@@ -109,10 +98,10 @@ package final class StreamBuffer: Sendable {
     package func abandon(_ error: any Error) -> Bool {
         // The pieces are released outside the lock.
         let (wasOpen, writer, _) = state.withLock { state in
-            let wasOpen = state.end == nil || state.hasBytes
+            let wasOpen = state.end == nil || !state.pieces.isEmpty
             if wasOpen { state.end = .failure(error) }
-            let released = (wasOpen, state.takeWriter(limit: limit), (state.pieces, state.rest))
-            (state.pieces, state.rest, state.byteCount) = (WaiterQueue(), nil, 0)
+            let released = (wasOpen, state.takeWriter(limit: limit), state.pieces)
+            (state.pieces, state.byteCount) = (WaiterQueue(), 0)
             return released
         }
         writer?.resume()

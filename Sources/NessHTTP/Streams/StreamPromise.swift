@@ -21,7 +21,7 @@ import Foundation
 public final class StreamPromise: RequestPromise<StreamResult>, @unchecked Sendable {
     // `@unchecked` for the same reason as in `RequestPromise`: this class adds no state.
 
-    /// The body in chunks of at most 1 MiB, as they arrive. The sequence can be read once: a second loop gets only what the first has left.
+    /// The body in chunks, as they arrive. The sequence can be read once: a second loop gets only what the first has left.
     ///
     /// The iteration fails with `NessError`, which is `dropped` when its task is canceled, or with the error that `mapError(_:file:line:)`
     /// makes of it.
@@ -143,11 +143,7 @@ final class StreamReading: Sendable {
     private let base: StreamReading?
     private let mapping: (@Sendable (any Error) -> any Error)?
 
-    init(_ buffer: StreamBuffer, _ call: Call) {
-        self.buffer = buffer
-        self.call = call
-        (base, mapping) = (nil, nil)
-    }
+    init(_ buffer: StreamBuffer, _ call: Call) { (self.buffer, self.call, base, mapping) = (buffer, call, nil, nil) }
 
     /// Wraps another right to read the same body, and changes its errors.
     init(_ base: StreamReading, changingErrors mapping: @escaping @Sendable (any Error) -> any Error) {

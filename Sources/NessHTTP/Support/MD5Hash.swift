@@ -1,7 +1,6 @@
 import Foundation
 
-/// MD5 (RFC 1321), for Digest authentication only, because many servers support nothing better. It is not secure: all other code uses
-/// SHA-256.
+/// MD5 (RFC 1321), for Digest authentication and the checksums of uploads, because many servers support nothing better. It is not secure.
 package enum MD5Hash {
     /// Computes the digest of some bytes: 16 bytes.
     package static func digest(of bytes: some Collection<UInt8>) -> [UInt8] {

@@ -17,14 +17,15 @@ package enum PercentEncoding {
     ///   - bytes: The buffer that receives the ASCII bytes.
     package static func append(_ text: String, to bytes: inout [UInt8]) {
         for byte in text.utf8 {
-            if byte.isUnreserved {
-                bytes.append(byte)
-            } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes.append(hexDigit(byte >> 4))
-                bytes.append(hexDigit(byte & 0x0F))
-            }
+            if byte.isUnreserved { bytes.append(byte) } else { append(byte, to: &bytes) }
         }
+    }
+
+    /// Encodes a byte as `%XX` and appends it to bytes.
+    static func append(_ byte: UInt8, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "%"))
+        bytes.append(hexDigit(byte >> 4))
+        bytes.append(hexDigit(byte & 0x0F))
     }
 
     /// Decodes a string. A `%` without two hexadecimal digits and a `+` are kept.
@@ -32,23 +33,24 @@ package enum PercentEncoding {
     /// - Returns: The decoded text. The unchanged text if the decoded bytes are not UTF-8.
     package static func decode(_ text: Substring) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
-        let encoded = Array(text.utf8)
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(encoded.count)
-        var index = 0
-        while index < encoded.count {
-            if encoded[index] == UInt8(ascii: "%"), index + 2 < encoded.count,
-                let high = encoded[index + 1].hexDigitValue, let low = encoded[index + 2].hexDigitValue
-            {
-                decoded.append(high << 4 | low)
-                index += 3
-            } else {
-                decoded.append(encoded[index])
-                index += 1
-            }
-        }
+        let decoded = decode(Array(text.utf8)[...])
         let result = String(decoding: decoded, as: UTF8.self)
         return result.utf8.elementsEqual(decoded) ? result : String(text)
+    }
+
+    /// Decodes bytes. A `%` without two hexadecimal digits and a `+` are kept.
+    static func decode(_ encoded: ArraySlice<UInt8>) -> [UInt8] {
+        var decoded: [UInt8] = [], rest = encoded
+        decoded.reserveCapacity(encoded.count)
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue, let low = rest.dropFirst().first?.hexDigitValue {
+                decoded.append(high << 4 | low)
+                rest = rest.dropFirst(2)
+            } else {
+                decoded.append(byte)
+            }
+        }
+        return decoded
     }
 
     private static func hexDigit(_ value: UInt8) -> UInt8 {

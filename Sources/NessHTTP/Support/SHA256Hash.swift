@@ -1,6 +1,6 @@
 import Foundation
 
-/// SHA-256 (FIPS 180-4), for file names that reveal nothing and for Digest authentication.
+/// SHA-256 (FIPS 180-4), for file names that reveal nothing, for Digest authentication and for checksums.
 ///
 /// Linux has no hash function outside of packages. On Apple platforms CryptoKit has one, whose type is called `SHA256`. Ness uses one
 /// implementation on all platforms, so that only one has to be tested.

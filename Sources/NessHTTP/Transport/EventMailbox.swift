@@ -11,7 +11,7 @@ final class EventMailbox: Sendable {
         var events: [TransportEvent] = []
         var end: Result<Void, any Error>?
         /// True if the exchange was paused because the mailbox was full, and can be resumed now.
-        var goesOn = false
+        var resumesExchange = false
     }
 
     /// The events on their way, and the end.
@@ -22,7 +22,8 @@ final class EventMailbox: Sendable {
         var isPaused = false
         /// The end of the exchange. The task gets it after the pending events.
         var end: Result<Void, any Error>?
-        var wasCancelled = false
+        /// The error of the first cancellation, which is then the end as well.
+        var cancellation: (any Error)?
         var waiter: UnsafeContinuation<Void, Never>?
 
         var spilledCount: Int { spill?.count ?? 0 }
@@ -85,9 +86,9 @@ final class EventMailbox: Sendable {
         }
     }
 
-    /// Returns the number of body bytes for which there is room.
+    /// Returns how many more bytes of the body fit. If no byte fits, the exchange is paused and must not read. The batch that makes room
+    /// again has `resumesExchange` set.
     /// - Parameter unsent: The number of bytes that are about to be added.
-    /// - Returns: The number of further bytes. If it is 0, the exchange has to pause. The batch that makes room again has `goesOn` set.
     func room(besides unsent: Int) -> Int {
         state.withLock { state in
             let room = capacity - state.pending.byteCount - state.spilledCount - unsent
@@ -118,23 +119,13 @@ final class EventMailbox: Sendable {
         let (waiter, _, _) = state.withLock { state in
             let released = (state.takeWaiter(), state.pending, state.spill)
             (state.pending, state.spill) = (EventBatch(), nil)
-            // The error of the first cancellation counts.
-            if !state.wasCancelled { state.end = .failure(error) }
-            state.wasCancelled = true
+            if state.cancellation == nil { (state.cancellation, state.end) = (error, .failure(error)) }
             return released
         }
         waiter?.resume()
     }
 
     // MARK: the task
-
-    /// The error of a cancellation. `nil` without one.
-    private var cancellation: (any Error)? {
-        state.withLock { state in
-            guard state.wasCancelled, case .failure(let error)? = state.end else { return nil }
-            return error
-        }
-    }
 
     /// Passes the events on, in order, until the end of the exchange. Called once, by the task that called `Transport.send`.
     /// - Parameters:
@@ -144,10 +135,10 @@ final class EventMailbox: Sendable {
     func deliver(to receive: (TransportEvent) async throws -> Void, resume: () -> Void) async throws {
         while true {
             let batch = await next()
-            if batch.goesOn { resume() }
+            if batch.resumesExchange { resume() }
             for event in batch.events {
                 // No event follows a cancellation.
-                if let error = cancellation { throw error }
+                if let error = state.withLock({ $0.cancellation }) { throw error }
                 try await receive(event)
             }
             if let end = batch.end { return try end.get() }
@@ -183,7 +174,9 @@ final class EventMailbox: Sendable {
                 }
             }
             // The exchange continues once the file is empty. Before that, it would only add to the file.
-            if state.spilledCount == 0 { (batch.end, batch.goesOn, state.isPaused) = (state.end, state.isPaused, false) }
+            guard state.spilledCount == 0 else { return batch }
+            (batch.end, batch.resumesExchange) = (state.end, state.isPaused)
+            state.isPaused = false
             return batch
         }
     }

@@ -20,7 +20,7 @@ enum ProxyEnvironment {
     /// Returns the value of the proxy variable for an origin. `nil` if no variable is set, or if `no_proxy` lists the host.
     static func proxy(for origin: ParsedURL.Origin) -> String? {
         guard let proxy = proxy(for: origin.scheme) else { return nil }
-        return exempts(origin.host, in: first(of: ["no_proxy", "NO_PROXY"]) ?? "") ? nil : proxy
+        return exempts(origin.host.text, in: first(of: ["no_proxy", "NO_PROXY"]) ?? "") ? nil : proxy
     }
 
     /// Returns true if a list of hosts contains a host, a domain to which it belongs, or a range that contains its address.

@@ -60,6 +60,10 @@ public protocol Transport: Sendable {
     /// the option `KeepsContentCoding`. False by default.
     var keepsContentCoding: Bool { get }
 
+    /// A Boolean value that indicates whether the transport reports interim responses other than 100 while it sends the request's body. A
+    /// resumable upload may then start with a request that carries the file. False by default.
+    var reportsInterimResponses: Bool { get }
+
     /// A string that identifies the route to a server. Transports with different proxies, sockets or client certificates have different
     /// routes. Empty by default.
     ///
@@ -93,6 +97,9 @@ public protocol Transport: Sendable {
 extension Transport {
     /// Returns false: the transport removes the content coding of every body.
     public var keepsContentCoding: Bool { false }
+
+    /// Returns false: the transport may skip interim responses.
+    public var reportsInterimResponses: Bool { false }
 
     /// Returns the empty string.
     public var route: String { "" }

@@ -1,19 +1,32 @@
 import Foundation
 
 /// Values by host: for a name, for all names below one, or for all hosts. See `ServerTrust` for the form of a host.
+///
+/// A mistake in the rules fails every request, because it may concern any host.
 struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
+    /// The name of the setting that has the rules, for errors.
+    private let setting: String
     private var values: [String: Value] = [:]
-    /// True if there is a value for a pattern such as `*.example.com`.
-    private var hasWildcards = false
+    /// The first mistake: a host that is not valid or stands twice, or the error of a value.
+    private var mistake: String?
 
     /// Makes rules.
-    /// - Throws: `InvalidRequest` if a host is not valid or stands twice.
-    init(_ hosts: [String: Value]) throws {
-        for (host, value) in hosts {
-            guard let name = HostName.pattern(host) else { throw InvalidRequest("the host \(host.debugDescription) is not valid") }
-            guard values[name] == nil else { throw InvalidRequest("the host \(name) is listed twice") }
-            values[name] = value
-            if name.startsExactly(with: "*.") { hasWildcards = true }
+    /// - Parameters:
+    ///   - setting: The name of the setting, for errors.
+    ///   - hosts: The rules by host.
+    ///   - makeValue: Takes a rule and its host. An error that it throws is a mistake in the rules.
+    init<Rule>(_ setting: String, _ hosts: [String: Rule], _ makeValue: (Rule, String) throws -> Value) {
+        self.setting = setting
+        do {
+            for (host, rule) in hosts {
+                guard let name = HostName.pattern(host) else { throw InvalidRequest("the host \(host.debugDescription) is not valid") }
+                guard values[name] == nil else { throw InvalidRequest("the host \(name) is listed twice") }
+                values[name] = try makeValue(rule, host)
+            }
+        } catch {
+            // Without the values, so that rules with the same mistake are equal.
+            values = [:]
+            mistake = "\(setting): \(error)"
         }
     }
 
@@ -21,20 +34,19 @@ struct HostRules<Value: Sendable & Hashable>: Sendable, Hashable {
     /// - Parameters:
     ///   - request: The request.
     ///   - isNamed: True to leave out the value for all hosts.
-    /// - Throws: `InvalidRequest` if there are values, and the host has letters outside of ASCII that percent-encoding hid, which no rule
-    ///   can name.
+    /// - Throws: `InvalidRequest` for a mistake in the rules, and, if there are rules, for a host that no rule can name: it is too long, or
+    ///   percent-encoding hid letters outside of ASCII.
     func value(for request: HTTPRequest, isNamed: Bool = false) throws -> Value? {
-        guard !values.isEmpty, let host = HostName.normal(request.target?.origin.host ?? request.url.host ?? "") else { return nil }
-        guard host.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw InvalidRequest("the host is not in ASCII") }
+        if let mistake { throw InvalidRequest(mistake) }
+        guard !values.isEmpty, let host = HostName.normal(request.target?.origin.host.text ?? request.url.host ?? "") else { return nil }
+        guard host.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else { throw InvalidRequest("\(setting): the host is not in ASCII") }
         // Each label of a host costs a look-up, so the length is limited. No name is longer (RFC 1035, 2.3.4).
-        guard host.utf8.count <= 255 else { throw InvalidRequest("the host is longer than a name can be") }
+        guard host.utf8.count <= 255 else { throw InvalidRequest("\(setting): the host is longer than a name can be") }
         if let value = values[host] { return value }
-        if hasWildcards {
-            var rest = host[...]
-            while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
-                rest = rest[rest.utf8.index(after: dot)...]
-                if let value = values["*.\(rest)"] { return value }
-            }
+        var rest = host[...]
+        while let dot = rest.utf8.firstIndex(of: UInt8(ascii: ".")) {
+            rest = rest[rest.utf8.index(after: dot)...]
+            if let value = values["*.\(rest)"] { return value }
         }
         return isNamed ? nil : values["*"]
     }
@@ -50,8 +62,8 @@ private enum HostName {
         let text = isWildcard ? String(Substring(host.utf8.dropFirst(2))) : host
         if let address = address(text) { return isWildcard ? nil : address }
         guard !text.utf8.contains(where: { "/?#@\\*".utf8.contains($0) }), let parts = URLComponents(string: "https://\(text)"),
-            parts.port == nil,
-            let name = parts.url?.host.flatMap(normal), name.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != UInt8(ascii: "%") })
+            parts.port == nil, let encoded = parts.percentEncodedHost, OutgoingCheck.isValidHost(encoded),
+            let name = parts.url?.host.flatMap(normal), name.utf8.allSatisfy({ $0 > 32 && $0 < 127 && !"%*".utf8.contains($0) })
         else { return nil }
         return isWildcard ? "*.\(name)" : name
     }

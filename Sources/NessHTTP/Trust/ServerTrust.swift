@@ -51,23 +51,16 @@ public struct ServerTrust: Sendable, Hashable {
     }
 
     /// The demands of each host's rule. Empty demands for a host with the rule `.system`.
-    private let rules: HostRules<TLSDemands>?
-    /// The mistake in the rules, if there is one.
-    private let mistake: String?
+    private let rules: HostRules<TLSDemands>
 
     /// Accepts every certificate that the system trusts.
-    public static let system = ServerTrust(rules: nil, mistake: nil)
+    public static let system = pinned([:])
 
     /// Requires certain public keys, or certificates of certain authorities, from the servers of some hosts.
     /// - Parameter hosts: The rules by host. A host without a rule is treated as by `.system`.
     /// - Returns: The trust.
     public static func pinned(_ hosts: [String: Rule]) -> ServerTrust {
-        do {
-            let rules = Dictionary(uniqueKeysWithValues: try hosts.map { host, rule in (host, try demands(of: rule, host)) })
-            return ServerTrust(rules: try HostRules(rules), mistake: nil)
-        } catch {
-            return ServerTrust(rules: nil, mistake: "serverTrust: \(error)")
-        }
+        ServerTrust(rules: HostRules("serverTrust", hosts) { rule, host in try demands(of: rule, host) })
     }
 
     private static func demands(of rule: Rule, _ host: String) throws -> TLSDemands {
@@ -89,15 +82,9 @@ public struct ServerTrust: Sendable, Hashable {
     /// Returns the demands of the rule for a request's host; `nil` for none.
     /// - Throws: `InvalidRequest` if there is a mistake in the rules, or if the rule cannot be checked over http.
     func demands(on request: HTTPRequest) throws -> TLSDemands? {
-        if let mistake { throw InvalidRequest(mistake) }
-        guard let rules else { return nil }
-        do {
-            guard let demands = try rules.value(for: request), demands.concernServer else { return nil }
-            if request.origin.scheme == "https" { return demands }
-            if demands.publicKeys == nil, try rules.value(for: request, isNamed: true) == nil { return nil }
-        } catch {
-            throw InvalidRequest("serverTrust: \(error)")
-        }
+        guard let demands = try rules.value(for: request), demands.concernServer else { return nil }
+        if request.origin.scheme == "https" { return demands }
+        if demands.publicKeys == nil, try rules.value(for: request, isNamed: true) == nil { return nil }
         throw InvalidRequest("the host is pinned, which requires https")
     }
 }

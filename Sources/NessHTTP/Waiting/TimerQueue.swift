@@ -20,24 +20,17 @@ protocol TimerTarget: AnyObject, Sendable {
 ///
 /// The last sleep before a timer ends at its deadline.
 final class TimerQueue: Sendable {
-    private struct Sleeper: Sendable {
-        let number: Int
-        let end: Duration
-        /// `nil` until the task has been made.
-        var task: Task<Void, Never>?
-    }
-
     private struct Sleep: Sendable {
         let number: Int
         let start: Duration
         let end: Duration
-        /// The task that this sleep replaces.
-        let replaced: Task<Void, Never>?
+        /// The task that sleeps. Until it has been made, the task that this sleep replaces.
+        var task: Task<Void, Never>?
     }
 
     private struct State: Sendable {
         var timers = TimerHeap<any TimerTarget>()
-        var sleeper: Sleeper?
+        var sleeper: Sleep?
         var lastNumber = 0
         /// The longest time that the next task may sleep.
         var longest = TimerQueue.firstSleep
@@ -54,10 +47,9 @@ final class TimerQueue: Sendable {
                 guard earliest < sleeper.end else { return nil }
                 end = now + (left > TimerQueue.shortestHalf ? left / 2 : left)
             }
-            let replaced = sleeper?.task
             lastNumber += 1
-            sleeper = Sleeper(number: lastNumber, end: end)
-            return Sleep(number: lastNumber, start: now, end: end, replaced: replaced)
+            sleeper = Sleep(number: lastNumber, start: now, end: end, task: sleeper?.task)
+            return sleeper
         }
     }
 
@@ -137,7 +129,7 @@ final class TimerQueue: Sendable {
     }
 
     private func begin(_ planned: Sleep) {
-        planned.replaced?.cancel()
+        planned.task?.cancel()
         // Detached: the task serves the timers of all requests, so it must not inherit the task-local values of one of them.
         let task = Task.detached { [weak self, sleep] in
             let hasSlept = (try? await sleep(planned.end)) != nil

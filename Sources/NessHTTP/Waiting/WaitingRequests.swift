@@ -1,11 +1,11 @@
 import NessLock
 
-/// Counts the waiting requests of a manager, by the line in which they wait. Tests observe its changes.
+/// Counts the waiting requests of a manager, by the place where they wait. Tests observe its changes.
 ///
 /// A request that does not have to wait costs nothing here.
 package final class WaitingRequests: Sendable {
     private struct State: Sendable {
-        var counts: [WaitingLine: Int] = [:]
+        var counts: [WaitingPlace: Int] = [:]
         var listeners: [Int: @Sendable () -> Void] = [:]
         var lastListener = 0
     }
@@ -14,8 +14,8 @@ package final class WaitingRequests: Sendable {
 
     init() {}
 
-    /// The number of requests that wait in a line: see `during(_:_:)`.
-    package func count(at line: WaitingLine) -> Int { state.withLock { $0.counts[line] ?? 0 } }
+    /// The number of requests that wait at a place: see `during(_:_:)`.
+    package func count(at place: WaitingPlace) -> Int { state.withLock { $0.counts[place] ?? 0 } }
 
     /// Calls a closure after each change, until `remove(_:)`.
     /// - Parameter listener: Runs in the task of the request, or on the thread that drops it, without a lock held.
@@ -35,13 +35,13 @@ package final class WaitingRequests: Sendable {
         _ = state.withLock { $0.listeners.removeValue(forKey: listener) }
     }
 
-    /// Counts a request during its wait. A drop ends the count immediately, or as soon as the request's task has suspended; the end of the
-    /// wait does so once the task continues.
+    /// Counts a request during its wait. A drop ends the count on the thread of the drop. Otherwise the count ends when the request's task
+    /// continues.
     /// - Parameters:
-    ///   - line: The line in which the request waits.
+    ///   - place: The place where the request waits.
     ///   - wait: The wait. The request has joined the queue before, so that a counted request is in the queue.
     func during<Value: Sendable>(
-        _ line: WaitingLine, isolation: isolated (any Actor)? = #isolation, _ wait: () async throws -> Value
+        _ place: WaitingPlace, isolation: isolated (any Actor)? = #isolation, _ wait: () async throws -> Value
     ) async rethrows -> Value {
         let phase = Lock(Phase.outside)
         @Sendable func leave() {
@@ -50,7 +50,7 @@ package final class WaitingRequests: Sendable {
                 return phase == .counted
             }
             guard wasCounted else { return }
-            change(line, by: -1)
+            change(place, by: -1)
             notify()
         }
         defer { leave() }
@@ -59,7 +59,7 @@ package final class WaitingRequests: Sendable {
             let isFirst = phase.withLock { phase in
                 guard phase == .outside else { return false }
                 phase = .counted
-                change(line, by: 1)
+                change(place, by: 1)
                 return true
             }
             if isFirst { notify() }
@@ -71,19 +71,9 @@ package final class WaitingRequests: Sendable {
 
     private enum Phase: Sendable { case outside, counted, left }
 
-    private func change(_ line: WaitingLine, by difference: Int) { state.withLock { $0.counts[line, default: 0] += difference } }
+    private func change(_ place: WaitingPlace, by difference: Int) { state.withLock { $0.counts[place, default: 0] += difference } }
 
     private func notify() {
         for listener in state.withLock(\.listeners).values { listener() }
     }
-}
-
-/// A line in which requests wait.
-package enum WaitingLine: Sendable, Hashable {
-    /// The line for a slot among the concurrent exchanges.
-    case hostQueue
-    /// The line for the manager's rate limit.
-    case throttle
-    /// The line for a refreshed credential.
-    case refresh
 }

@@ -94,6 +94,7 @@ private final class MisbehavingTransport: Transport {
 
     /// All, although the server on 127.0.0.1 has no certificate: as in every mock, the pinned host itself is not involved.
     var tlsCapabilities: TLSCapabilities { .all }
+    var reportsInterimResponses: Bool { transport.reportsInterimResponses }
 
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
         guard !request[KeepsContentCoding.self] || transport.keepsContentCoding else {

@@ -51,6 +51,11 @@ public final class MockTransport: ControlledTransport {
         return true
     }
 
+    /// False, because a reply has no interim responses. If unmatched requests are forwarded, the value of the transport that sends them.
+    public var reportsInterimResponses: Bool {
+        if case .forward(let transport) = policy { transport.reportsInterimResponses } else { false }
+    }
+
     /// All, because no server is involved. If unmatched requests are forwarded, the value of the transport that sends them.
     public var tlsCapabilities: TLSCapabilities {
         if case .forward(let transport) = policy { return transport.tlsCapabilities }

@@ -23,7 +23,7 @@ public struct UnmatchedRequest: Error, Sendable {
 extension UnmatchedRequest: RepetitionSource, RedactedValue, CustomDebugStringConvertible, LocalizedError {
     package var repetition: Repetition { .never("no route of the mock matches") }
     /// The request and the routes in one line, without secrets.
-    public var description: String {
+    package var redactedDescription: String {
         var parts = ["\(request): no route of the mock matches"]
         if routes.isEmpty { parts.append("it has no routes") }
         if !nearest.isEmpty { parts.append("nearest: \(nearest.joined(separator: ", "))") }

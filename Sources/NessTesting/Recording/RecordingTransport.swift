@@ -68,6 +68,9 @@ public final class RecordingTransport: ControlledTransport {
     /// True if the wrapped transport can leave the content coding of bodies in place.
     public var keepsContentCoding: Bool { wrapped.keepsContentCoding }
 
+    /// True if the wrapped transport reports interim responses.
+    public var reportsInterimResponses: Bool { wrapped.reportsInterimResponses }
+
     /// The route of the transport that sends the requests.
     public var route: String { wrapped.route }
 

@@ -8,20 +8,33 @@ enum BodyReader {
     /// - Throws: `ConnectionEnd`.
     static func read(_ framing: IncomingRequest.Framing, from reader: ConnectionReader) throws -> (body: Data, trailers: HTTPHeaders) {
         var body = Data()
+        // A large Content-Length alone must not make the server allocate a gigabyte.
+        if case .length(let count) = framing { body.reserveCapacity(min(count, 1 << 20)) }
+        let trailers = try read(framing, from: reader) { body.append(contentsOf: $0) }
+        return (body, trailers)
+    }
+
+    /// Reads a body piece by piece.
+    /// - Parameter sink: Takes each piece as soon as it has arrived, without chunk framing. An error that it throws ends the reading.
+    /// - Returns: The trailer fields.
+    /// - Throws: `ConnectionEnd`, or the sink's error.
+    static func read(
+        _ framing: IncomingRequest.Framing, from reader: ConnectionReader, into sink: (UnsafeRawBufferPointer) throws -> Void
+    ) throws -> HTTPHeaders {
         switch framing {
         case .length(let count):
-            // A large Content-Length alone must not make the server allocate a gigabyte.
-            body.reserveCapacity(min(count, 1 << 20))
-            try reader.bytes(count) { body.append(contentsOf: $0) }
-            return (body, HTTPHeaders())
+            try reader.bytes(count, into: sink)
+            return HTTPHeaders()
         case .chunked:
+            var total = 0
             while true {
                 let size = try chunkSize(reader.line(limit: 4096))
-                if size == 0 { return (body, try IncomingRequest.fields(reader.lines(skipsBlankLines: false))) }
-                guard size <= IncomingRequest.bodyLimit - body.count else {
+                if size == 0 { return try IncomingRequest.fields(reader.lines(skipsBlankLines: false)) }
+                guard size <= IncomingRequest.bodyLimit - total else {
                     throw ConnectionEnd.refused(status: 413, text: "body too large")
                 }
-                try reader.bytes(size) { body.append(contentsOf: $0) }
+                total += size
+                try reader.bytes(size, into: sink)
                 guard try reader.line(limit: 2).isEmpty else { throw ConnectionEnd.refused(status: 400, text: "malformed chunk") }
             }
         }

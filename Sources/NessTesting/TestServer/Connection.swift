@@ -54,8 +54,12 @@ final class Connection {
     /// Serves requests until the client or the server wants the connection closed.
     func serve(_ handler: @escaping TestServer.Handler) throws {
         while true {
-            let request = try receiveRequest()
-            guard try respond(reply(of: handler, to: request)) else { return }
+            let head = try receiveHead()
+            if let route = core.route(for: head) {
+                guard try route.serve(head, on: self) else { return }
+            } else {
+                guard try respond(reply(of: handler, to: receiveBody(of: head))) else { return }
+            }
             isBusy = false
         }
     }
@@ -88,18 +92,42 @@ final class Connection {
 
     /// Reads a request with its body, and records it.
     /// - Throws: `ConnectionEnd`.
-    func receiveRequest() throws -> ReceivedRequest {
+    func receiveRequest() throws -> ReceivedRequest { try receiveBody(of: receiveHead()) }
+
+    private func receiveHead() throws -> IncomingRequest {
         isReplying = false
         let lines = try reader.lines(skipsBlankLines: true)
         isBusy = true
         let incoming = try IncomingRequest(lines: lines)
         current = incoming
-        if incoming.expectsContinue, reader.backlog == 0 { try send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+        return incoming
+    }
+
+    private func receiveBody(of incoming: IncomingRequest) throws -> ReceivedRequest {
+        try sendContinue(to: incoming)
         let (body, trailers) = try BodyReader.read(incoming.framing, from: reader)
+        return record(incoming, body: body, trailers: trailers)
+    }
+
+    /// Sends a 100 if the client waits for it.
+    /// - Throws: `ConnectionEnd.gone`.
+    func sendContinue(to incoming: IncomingRequest) throws {
+        if incoming.expectsContinue, reader.backlog == 0 { try send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+    }
+
+    /// Counts and records a request that was read completely.
+    /// - Parameters:
+    ///   - incoming: The request's head.
+    ///   - body: The body; `nil` if a route has taken it piece by piece.
+    ///   - trailers: The trailer fields.
+    /// - Returns: The recorded request.
+    @discardableResult
+    func record(_ incoming: IncomingRequest, body: Data?, trailers: HTTPHeaders) -> ReceivedRequest {
         requestCount += 1
         var request = ReceivedRequest(
-            method: incoming.method, target: incoming.target, headers: incoming.headers, body: body, trailers: trailers,
+            method: incoming.method, target: incoming.target, headers: incoming.headers, body: body ?? Data(), trailers: trailers,
             isChunked: incoming.framing == .chunked, connectionNumber: number, requestNumberOnConnection: requestCount)
+        request.isBodyDropped = body == nil && incoming.framing != .length(0)
         core.received(&request)
         return request
     }

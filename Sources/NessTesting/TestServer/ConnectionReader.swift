@@ -115,15 +115,15 @@ final class ConnectionReader {
     /// - Parameters:
     ///   - count: The number of bytes.
     ///   - sink: Takes the bytes, piece by piece.
-    /// - Throws: `ConnectionEnd.gone` if the stream ends before.
-    func bytes(_ count: Int, into sink: (UnsafeRawBufferPointer) -> Void) throws {
+    /// - Throws: `ConnectionEnd.gone` if the stream ends before, or the sink's error.
+    func bytes(_ count: Int, into sink: (UnsafeRawBufferPointer) throws -> Void) throws {
         var missing = count
         while missing > 0 {
             if backlog == 0 {
                 guard try fill() else { throw ConnectionEnd.gone }
             }
             let taken = min(missing, backlog)
-            buffer.withUnsafeBytes { sink(UnsafeRawBufferPointer(rebasing: $0[position..<(position + taken)])) }
+            try buffer.withUnsafeBytes { try sink(UnsafeRawBufferPointer(rebasing: $0[position..<(position + taken)])) }
             position += taken
             missing -= taken
         }

@@ -23,6 +23,8 @@ final class ConnectionSocket {
     /// Encrypts the connection; `nil` for a plain one.
     private let session: TLSSession?
     private var isClosed = false
+    /// A pipe that ends a read when another thread wakes it; `nil` for none. The read then throws `ConnectionEnd.gone`.
+    var interruption: WakePipe?
 
     init(descriptor: Int32, stop: Int32, session: TLSSession? = nil) {
         self.descriptor = descriptor
@@ -107,7 +109,9 @@ final class ConnectionSocket {
     private func receiveRaw(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         var poll = PollResult.nothing
-        while poll == .nothing { poll = PollResult.of(descriptor, events: Platform.readable, stop: stop) }
+        while poll == .nothing {
+            poll = PollResult.of(descriptor, events: Platform.readable, stop: stop, pipe: interruption?.readingEnd)
+        }
         guard poll == .readable else { throw ConnectionEnd.gone }
         let (count, _) = Platform.retrying { recv(descriptor, base, buffer.count, 0) }
         guard count >= 0 else { throw ConnectionEnd.gone }

@@ -33,7 +33,8 @@ public struct ReceivedRequest: Sendable {
     public var connectionNumber = 1
     /// The number of the request on its connection, counted from 1.
     public var requestNumberOnConnection = 1
-    /// True if the body has been removed from `TestServer.requests` to bound its memory. Always false in a handler.
+    /// True if the body has been removed from `TestServer.requests` to bound its memory, or was written to a file by
+    /// `TestServer.resumableUploads`. Always false in a handler.
     public internal(set) var isBodyDropped = false
     /// The URL that a mock received; `nil` on a `TestServer`.
     var givenURL: URL?
@@ -92,7 +93,7 @@ public struct ReceivedRequest: Sendable {
 
 extension ReceivedRequest: RedactedValue {
     /// The method and the URL, without secrets.
-    public var description: String {
+    package var redactedDescription: String {
         var sent = HTTPRequest(method, url: url, headers: headers, body: HTTPBody(body))
         sent.secrets = headers.secrets
         return "\(method.rawValue.oneLine) \(sent.redactor.redacted(urlText: fullURL?.absoluteString ?? target))"
@@ -101,5 +102,5 @@ extension ReceivedRequest: RedactedValue {
 
 extension ReceivedRequest.Item: RedactedValue {
     /// The encoded pair, without its value if the name suggests a secret.
-    public var description: String { URLQuery.Item(name: name, value: value).description }
+    package var redactedDescription: String { URLQuery.Item(name: name, value: value).description }
 }

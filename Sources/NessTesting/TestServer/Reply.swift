@@ -163,21 +163,32 @@ public struct Reply: Sendable {
         return reply
     }
 
+    /// The header fields; `nil` for a script and a failure.
+    var headers: HTTPHeaders? {
+        get {
+            switch content {
+            case .full(_, let headers, _), .chunked(_, let headers, _, _): headers
+            case .script, .failure: nil
+            }
+        }
+        set {
+            guard let newValue else { return }
+            switch content {
+            case .full(let status, _, let body): content = .full(status: status, headers: newValue, body: body)
+            case .chunked(let status, _, let pieces, let trailers):
+                content = .chunked(status: status, headers: newValue, pieces: pieces, trailers: trailers)
+            case .script, .failure: break
+            }
+        }
+    }
+
     /// Returns the same reply with another header field. A script and a failure are returned unchanged.
     /// - Parameters:
     ///   - value: The field's value.
     ///   - name: The field's name.
     public func adding(_ value: String, for name: String) -> Reply {
         var reply = self
-        switch content {
-        case .full(let status, var headers, let body):
-            headers.add(value, for: name)
-            reply.content = .full(status: status, headers: headers, body: body)
-        case .chunked(let status, var headers, let pieces, let trailers):
-            headers.add(value, for: name)
-            reply.content = .chunked(status: status, headers: headers, pieces: pieces, trailers: trailers)
-        case .script, .failure: break
-        }
+        reply.headers?.add(value, for: name)
         return reply
     }
 }

@@ -25,6 +25,7 @@ final class ServerCore: Sendable {
     private struct State: Sendable {
         var counters = TestServer.Statistics()
         var log = RequestLog()
+        var routes: [ResumableUploads] = []
         var threads = 0
         var isStopping = false
     }
@@ -41,6 +42,14 @@ final class ServerCore: Sendable {
 
     var statistics: TestServer.Statistics { state.withLock { $0.counters } }
     var requests: [ReceivedRequest] { state.withLock { $0.log.newest } }
+
+    /// Adds a route that serves requests in place of the handler.
+    func install(_ route: ResumableUploads) { state.withLock { $0.routes.append(route) } }
+
+    /// Returns the route that serves a request; `nil` if the handler does.
+    func route(for head: IncomingRequest) -> ResumableUploads? {
+        state.withLock { $0.routes }.first { $0.serves(head) }
+    }
 
     /// Starts the thread that accepts connections.
     /// - Throws: `TestServerError` if the process has no threads left.

@@ -102,6 +102,9 @@ public final class TestServer: Sendable {
             recordsRequests: recordsRequests, behavior: .script(script))
     }
 
+    /// Adds a route that serves requests in place of the handler.
+    func install(_ route: ResumableUploads) { core.install(route) }
+
     /// The received requests, oldest first. The server keeps the newest 10,000, with at most 64 MiB of bodies. Beyond that the oldest
     /// requests lose their bodies (`isBodyDropped`).
     public var requests: [ReceivedRequest] { core.requests }

@@ -276,13 +276,21 @@ import Testing
         #expect(try await request.set(retry: CounterRetryControl(maxRetryCount: 1)).text() == "2")
     }
 
-    @Test("a request that forbids the network is not retried if nothing is stored")
+    @Test("a request that forbids the network is not retried, even if nothing is stored or the stored response is an error")
     func onlyIfCachedOnce() async throws {
         let control = AskedControl(BackoffRetryControl(maxRetryCount: 4))
         let rig = CacheRig { $0.retryControl = control }
         let request = rig.ness.get("x").set(headers: ["Cache-Control": "only-if-cached"])
         #expect(await request.dataRequest().nessError()?.kind == .notCached)
-        #expect(control.asked.entries.isEmpty && rig.asked == 0)
+        rig.mock.on(.get, "/error") { _ in .status(503, headers: ["Cache-Control": "max-age=60"]) }
+        let error = rig.ness.get("error")
+        #expect(try await error.set(retry: CounterRetryControl(maxRetryCount: 0)).response().statusCode == 503)
+        for age in [0, 100] {
+            rig.advance(age)
+            let stored = error.set(headers: ["Cache-Control": "only-if-cached, max-stale"])
+            #expect(try await stored.response().source == (age == 0 ? .cache : .stale))
+        }
+        #expect(control.asked.entries.isEmpty && rig.asked == 1)
     }
 
     @Test("an absent field is another variant than an empty one")

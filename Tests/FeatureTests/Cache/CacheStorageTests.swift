@@ -160,6 +160,21 @@ import Testing
         #expect(storage.records.isEmpty)
     }
 
+    @Test("a removal of a user's responses does not wait for the removal of one URL")
+    func independentRemovals() async throws {
+        let rig = rig()
+        _ = try await rig.get()
+        faults.holding.withLock { $0 = ["remove"] }
+        let change = rig.ness.post("x").dataRequest()
+        await faults.held.wait(for: 1)
+        let removal = Task { await rig.cache.removeAll(of: "ada") }
+        await faults.held.wait(for: 2)
+        faults.go.open()
+        _ = try await change.value
+        await removal.value
+        #expect(storage.records.isEmpty)
+    }
+
     @Test("while the responses of a user are removed, none is written, because it would keep other variants of its record")
     func writeDuringARemoval() async throws {
         let rig = rig()

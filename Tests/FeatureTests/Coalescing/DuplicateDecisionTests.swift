@@ -32,9 +32,10 @@ struct DuplicateDecisionTests {
 
         /// Sends an equal request. When this returns, the server handles the first request, and the handler has decided about each later
         /// one.
-        func call(_ control: (any RetryControl)? = nil) async -> DataPromise {
+        func call(_ control: (any RetryControl)? = nil, heads: Tally = Tally()) async -> DataPromise {
             let before = handler.tally.total, isFirst = rig.mock.requests.isEmpty
-            let promise = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "b").set(retry: control).dataRequest()
+            let request = rig.ness.httpRequest(.post, withUrl: "x").set(stringBody: "b").set(retry: control)
+            let promise = request.onHead { _ in heads.enter() }.dataRequest()
             if isFirst { await began.wait(for: 1) } else { await handler.tally.wait(for: before + 1) }
             return promise
         }
@@ -93,17 +94,20 @@ struct DuplicateDecisionTests {
         #expect(stage.rig.mock.requests.count == exchanges)
     }
 
-    @Test("a decision with a completion passes it the result of the exchange, and excludes both callers", arguments: [true, false])
+    @Test(
+        "a decision with a completion passes it the result of the exchange, and excludes both callers with their listeners",
+        arguments: [true, false])
     func completion(replaces: Bool) async throws {
-        let got = Log<String>()
+        let got = Log<String>(), heads = Tally()
         let completion: @Sendable (Result<HTTPResponse, any Error>) -> Void = { got.add((try? $0.get().text) ?? "error") }
         let stage = Stage(replaces ? .dropAndRequestAgainWithCompletion(completion) : .useCompletion(completion))
-        for caller in [await stage.call(), await stage.call()] {
+        for caller in [await stage.call(heads: heads), await stage.call(heads: heads)] {
             await isSetAside(caller, by: replaces ? "dropAndRequestAgainWithCompletion" : "useCompletion")
         }
         for gate in stage.gates { gate.open() }
         await got.wait(for: 1)
         #expect(got.entries == [replaces ? "2" : "1"])
+        #expect(heads.total == 0)
         #expect(stage.rig.mock.requests.count == (replaces ? 2 : 1))
     }
 

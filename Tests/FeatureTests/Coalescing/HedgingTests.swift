@@ -51,6 +51,31 @@ import Testing
         }
     }
 
+    @Test("a POST that joins an equal one of a loader, on which the server has acted, is not sent again by the manager's policy")
+    func joinsARequestOfALoader() async throws {
+        let gate = TestGate(), handler = CountingHandler(), asked = AskedControl()
+        let rig = Rig {
+            $0.duplicatedHandler = handler
+            $0.retryControl = asked
+            $0.insert(
+                ClosureLoader { request, next in
+                    guard request.url.path == "/outer" else { return try await next(request) }
+                    return try await next(HTTPRequest(.post, url: request.url.deletingLastPathComponent().appending(path: "a")))
+                }, at: .attempt)
+        }
+        rig.mock.on(.post, "/a", after: gate) { _ in .status(303, headers: ["Location": "/b"]) }
+        rig.mock.on(.get, "/b", replies: [.failure(.cannotConnect)])
+        let outer = rig.ness.post("outer").set(retry: .never).dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
+        let joined = rig.ness.post("a").dataRequest()
+        await handler.tally.wait(for: 1)
+        gate.open()
+        _ = await outer.nessError()
+        let error = await joined.nessError()
+        #expect(error?.kind == .cannotConnect && error?.mayHaveReachedServer == true)
+        #expect(rig.mock.requests.filter { $0.method == .post }.count == 1 && asked.asked.entries.isEmpty)
+    }
+
     @Test("a caller who joins a request that is sent twice gets the response to the first", arguments: [LoaderPlace.call, .attempt])
     func joining(place: LoaderPlace) async throws {
         let gate = TestGate(), second = TestGate(), tally = Tally(), handler = CountingHandler()
@@ -163,6 +188,38 @@ import Testing
         }
         #expect(try await rig.ness.get("x").text() == "first")
         #expect(failed.entries == [.duplicate] && received.total == 1)
+    }
+
+    @Test("an extra request counts for the budget even while the cache revalidates the response to a request that a loader made")
+    func refusedInBackground() async throws {
+        let side = try url("https://mock.test/side"), gate = TestGate(), received = Tally(), ends = Log<NessError.Kind?>()
+        let rig = CacheRig {
+            $0.retryBudget = RetryBudget(ratio: 0, minimum: 0)
+            $0.insert(ClosureLoader { _, next in try await next(HTTPRequest(url: side)) }, at: .attempt)
+            $0.insert(
+                ClosureLoader { request, next in
+                    guard received.total > 0 else { return try await next(request) }
+                    async let first = next(request)
+                    await received.wait(for: 2)
+                    do {
+                        _ = try await next(request)
+                        ends.add(nil)
+                    } catch let error as NessError {
+                        ends.add(error.kind)
+                    }
+                    gate.open()
+                    return try await first
+                }, at: .exchange)
+        }
+        rig.mock.on(.get, "/side") { _ in
+            if received.enter() == 1 { await gate.wait() }
+            return .text("side", headers: ["Cache-Control": "max-age=60, stale-while-revalidate=60"])
+        }
+        #expect(try await rig.get().source == .network)
+        rig.advance(70)
+        #expect(try await rig.get().source == .stale)
+        await ends.wait(for: 1)
+        #expect(ends.entries == [.duplicate])
     }
 
     @Test(

@@ -67,23 +67,23 @@ import Testing
 
     @Test("a write closes the reads of its target that started before, however many writes follow")
     func closedReads() throws {
-        var table = FlightTable<Flight>()
+        let table = FlightTable(ignoringHeaders: [], handler: { nil })
         let (before, identity) = try Self.flight("x")
         let (other, otherIdentity) = try Self.flight("y")
         let areInserted = [before, other].map { table.insert($0, replacing: nil) }
         #expect(areInserted == [true, true])
         table.closeReads(of: ExactText("https://mock.test/x"))
-        #expect(table.running(identity) == nil && table.running(otherIdentity) === other)
+        #expect(table.joinableFlight(for: identity) == nil && table.joinableFlight(for: otherIdentity) === other)
         let (after, _) = try Self.flight("x")
         _ = table.insert(after, replacing: nil)
         #expect(table.writeCount == 1)
         for number in 0..<1_000 { table.closeReads(of: ExactText("https://mock.test/\(number)")) }
-        #expect(table.running(identity) === after && table.running(otherIdentity) === other)
+        #expect(table.joinableFlight(for: identity) === after && table.joinableFlight(for: otherIdentity) === other)
         #expect(table.writeCount < 50, "writes that close no read are forgotten, although reads are in flight")
         table.remove(before)
-        #expect(table.running(identity) === after)
+        #expect(table.joinableFlight(for: identity) === after)
         table.closeReads(of: ExactText("https://mock.test/x"))
-        #expect(table.running(identity) == nil)
+        #expect(table.joinableFlight(for: identity) == nil)
         for flight in [before, after, other] { flight.discard() }
     }
 

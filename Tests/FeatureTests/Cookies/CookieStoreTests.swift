@@ -163,7 +163,7 @@ import Testing
         let jar = CookieJar(), mirror = try url("https://mirror.test/x")
         let rig = Rig {
             $0.cookies = jar
-            $0.inserted.exchange = [.modifyRequest { $0.url = mirror }]
+            $0.inserted[.exchange] = [.modifyRequest { $0.url = mirror }]
         }
         rig.mock.on(.get, "https://mirror.test/x", replies: [.status(200, headers: ["Set-Cookie": "a=1"])])
         _ = try await rig.ness.get("https://origin.test/x").response()

@@ -219,6 +219,18 @@ import Testing
         }
     }
 
+    @Test("an unfinished record that a killed run left is removed, even by a download that writes no record")
+    func unfinishedRecord() async throws {
+        // Without a validator, no run can resume the file.
+        try await withDownloads { _, _ in
+            .text("x")
+        } _: { rig in
+            try Data("{".utf8).write(to: URL(filePath: rig.sidecar.path + ".new"))
+            _ = try await rig.start().value
+            #expect(rig.folder.entries == ["a.bin"])
+        }
+    }
+
     @Test("if the destination becomes a folder meanwhile, the received bytes are kept")
     func becomesFolder() async throws {
         let gate = TestGate()

@@ -141,6 +141,19 @@ import Testing
         }
     }
 
+    @Test("a drop during a retry's delay ends the wait, and nothing is sent again")
+    func droppedInRetryDelay() async throws {
+        let clock = ManualClock()
+        try await withDownloads(of: Self.server, cutsFirst, configure: { $0.clock = clock }) { rig in
+            let promise = rig.start(with: ClosureRetryControl { $3(.retryAfter(60)) })
+            await clock.waitUntil { $0.sleeps == [.seconds(60)] && $0.sleeperCount == 1 }
+            promise.drop()
+            await clock.waitUntil { $0.sleeperCount == 0 }
+            #expect(await promise.nessError()?.kind == .dropped)
+            #expect(rig.server.requestCount == 1)
+        }
+    }
+
     @Test("timeout and deadline stop during a pause, and apply before and after it")
     func deadline() async throws {
         let clock = ManualClock()

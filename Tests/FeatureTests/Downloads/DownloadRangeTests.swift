@@ -232,7 +232,8 @@ import Testing
             let first = rig.start()
             #expect([.truncated, .malformedResponse, .connectionLost].contains(await first.nessError()?.kind))
             #expect(first.progress == TransferProgress(completedBytes: Int64(count), totalBytes: nil))
-            let result = try await rig.start().value
+            let second = rig.start(), result = try await second.value
+            #expect(second.progress.totalBytes == second.progress.completedBytes)
             let isOther = what == "stale" || what == "no length"
             #expect(rig.saved == (isOther ? Self.changed : Self.content))
             #expect(result.message.statusCode == 200)

@@ -37,11 +37,11 @@ import Testing
         let count = 1_000
         try await withPartialFile { file, _ in
             let recorded = Log<Int64>()
-            try file.updateRecord(of: file.present.generation) { record in
+            try file.updateRecord(of: file.recordAndGeneration.generation) { record in
                 record.total = Int64(4 * count)
                 record.spans = PartialRecord.spans(of: Int64(4 * count), cutInto: 4)
             }
-            let generation = file.present.generation
+            let generation = file.recordAndGeneration.generation
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for span in 0..<4 {
                     group.addTask {
@@ -64,7 +64,7 @@ import Testing
         try await withFolder { folder in
             let place = folder.appendingPathComponent("a.ness-part")
             let file = try PartialFile(path: place.path, source: source, elapsed: { .zero })
-            let generation = file.present.generation
+            let generation = file.recordAndGeneration.generation
             try file.updateRecord(of: generation) { $0.validator = "\"v1\"" }
             try await file.write(Data("abc".utf8), toSpan: 0, in: generation)
             await file.close()
@@ -117,7 +117,9 @@ import Testing
         }
     }
 
-    @Test("on a file system without links a download still gets a free name, never one that is taken", arguments: [EPERM, ENOTSUP, EIO])
+    @Test(
+        "on a file system without links a download still gets a free name, never one that is taken, and leaves no empty file if it fails",
+        arguments: [EPERM, ENOTSUP, EIO])
     func withoutLinks(code: Int32) async throws {
         try await withFolder { folder in
             let from = folder.appendingPathComponent("from"), to = folder.appendingPathComponent("to")
@@ -136,6 +138,10 @@ import Testing
             try FileManager.default.removeItem(at: to)
             #expect(try OpenFile.renameIfFree(from.path, to: to.path, link: link))
             #expect(try Data(contentsOf: to) == Data("new".utf8) && folder.entries == ["to"])
+            try FileManager.default.removeItem(at: to)
+            // There is no file to rename any more.
+            #expect(throws: FileError.self) { _ = try OpenFile.renameIfFree(from.path, to: to.path, link: link) }
+            #expect(folder.entries.isEmpty)
         }
     }
 

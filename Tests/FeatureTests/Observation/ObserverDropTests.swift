@@ -38,9 +38,9 @@ import Testing
     func beforeTheStart() throws {
         let recorder = Recorder()
         let request = HTTPRequest(url: try url("https://mock.test/x"))
-        let observation = Observation([recorder], isDownload: false, clock: PipelineClock(ContinuousClock()))
-        observation.end(request, .failure(CancellationError()), attempts: 0, isDrop: true)
-        observation.begin(request)
+        let observation = Observation([recorder], of: request, isDownload: false, clock: PipelineClock(ContinuousClock()))
+        observation.end(.failure(CancellationError()), attempts: 0, isDrop: true)
+        observation.begin()
         observation.willSend(request)
         #expect(recorder.events.isEmpty)
     }
@@ -54,9 +54,9 @@ import Testing
         })
         let second = Recorder(at: { log.add("2 \($0)") })
         let request = HTTPRequest(url: URL(filePath: "/x"))
-        let observation = Observation([first, second], isDownload: false, clock: PipelineClock(ManualClock()))
-        observation.begin(request)
-        ending.withLock { $0 = { observation.end(request, .failure(CancellationError()), attempts: 1) } }
+        let observation = Observation([first, second], of: request, isDownload: false, clock: PipelineClock(ManualClock()))
+        observation.begin()
+        ending.withLock { $0 = { observation.end(.failure(CancellationError()), attempts: 1) } }
         observation.willSend(request)
         let expected = ["start", "send ", "failure other", "metrics", "end"].flatMap { ["1 \($0)", "2 \($0)"] }
         #expect(log.entries == expected)

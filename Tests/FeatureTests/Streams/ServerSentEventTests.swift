@@ -225,4 +225,20 @@ import Testing
             #expect(error?.kind == .validation && error?.response?.text == "<p>")
         }
     }
+
+    @Test("a reader that is canceled gets the drop, even if the response is not an event stream")
+    func canceledReader() async throws {
+        let rig = Rig(), isCanceled = TestGate()
+        rig.mock.on(.get, "/x") { _ in .text("no events") }
+        let promise = rig.ness.get("x").streamRequest()
+        _ = try await promise.value
+        let reader = Task {
+            await isCanceled.wait()
+            for try await _ in promise.serverSentEvents {}
+        }
+        reader.cancel()
+        isCanceled.open()
+        let error = await #expect(throws: NessError.self) { try await reader.value }
+        #expect(error?.kind == .dropped)
+    }
 }

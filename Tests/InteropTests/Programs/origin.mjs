@@ -9,6 +9,7 @@
 //   /garbage       an answer that is no HTTP
 //   /hints         103 (Early Hints), then the response
 //   /trailers      a chunked response with a trailer
+//   /films         tus that counts the bytes and keeps none
 //   /silent        no answer at all
 import { createHash } from 'node:crypto';
 import http from 'node:http';
@@ -68,6 +69,16 @@ function events(request, response) {
   for (let id = Number(last ?? 0) + 1, i = 0; i < 2; id++, i++) response.write(`id: ${id}\ndata: ${request.method} ${process.pid} ${id}\n\n`);
 }
 
+let film = 0;
+
+function films(request, response) {
+  const headers = { 'Tus-Resumable': '1.0.0', Location: '/films' };
+  if (request.method === 'POST') film = 0;
+  else if (request.method !== 'HEAD') request.on('data', data => { film += data.length; });
+  const status = { POST: 201, HEAD: 200, PATCH: 204 }[request.method] ?? 405;
+  request.resume().on('end', () => response.writeHead(status, { ...headers, 'Upload-Offset': film }).end());
+}
+
 const server = http.createServer((request, response) => {
   const url = new URL(request.url, 'http://origin'), size = Number(url.searchParams.get('size') ?? 100 << 20);
   switch (url.pathname) {
@@ -103,6 +114,7 @@ const server = http.createServer((request, response) => {
       response.write('with a trailer');
       response.addTrailers({ 'X-Trailer': 'end' });
       return response.end();
+    case '/films': return films(request, response);
     case '/silent': return request.resume();
     default:
       response.statusCode = 404;

@@ -9,6 +9,8 @@ enum Program: String, CaseIterable, CustomStringConvertible {
     case squid
     case node
     case gunicorn
+    /// The interpreter of the virtual environment.
+    case python
 
     var description: String { rawValue }
 
@@ -28,8 +30,10 @@ enum Program: String, CaseIterable, CustomStringConvertible {
         let search = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         // Debian installs servers where the path of an ordinary user does not lead. gunicorn has to be the one that knows httpbin.
         let system = search + ["/usr/local/sbin", "/usr/sbin", "/usr/local/bin", "/usr/bin"]
-        let found = allCases.compactMap { program in
-            (program == .gunicorn ? [environment] : system).map { "\($0)/\(program.rawValue)" }
+        let found = allCases.compactMap { program -> (Program, String)? in
+            // An older environment lacks the packages of tus.
+            if program == .python, !FileManager.default.fileExists(atPath: environment + "/../tus-1") { return nil }
+            return ([.gunicorn, .python].contains(program) ? [environment] : system).map { "\($0)/\(program.rawValue)" }
                 .first(where: FileManager.default.isExecutableFile).map { (program, $0) }
         }
         return Dictionary(uniqueKeysWithValues: found)

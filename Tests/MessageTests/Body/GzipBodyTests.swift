@@ -133,7 +133,7 @@ import Testing
         let rig = Rig(onUnmatched: .reply(.status(200)))
         let post = rig.ness.post("x").set(stringBody: "a").set(gzipsBody: true).set(header: "Content-Encoding", to: "br")
         #expect(await post.dataRequest().nessError()?.kind == .invalidRequest)
-        #expect(throws: HTTPBodyError.self) { try GzipEncoder(nil) }
+        #expect(throws: InvalidRequest.self) { try GzipEncoder(nil) }
         let unavailable = Result<HTTPBody?, any Error> {
             _ = try GzipEncoder(nil)
             return nil

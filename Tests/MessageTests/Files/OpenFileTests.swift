@@ -61,9 +61,8 @@ import Testing
             let file = folder.appendingPathComponent("a.bin"), temporary = folder.appendingPathComponent("replacement")
             let request = HTTPRequest(url: try url("https://mock.test/a"))
             let download = DownloadRequest(
-                request: request, target: DownloadTarget(destination: .file(file), segments: 1), source: "s", keepsContentCoding: false,
-                elapsed: { .zero }, send: { _, _ in throw CancellationError() }, reportSaved: { _ in },
-                makeError: { kind, reason, _, _ in NessError(kind, NessError.Context(request: request, reason: reason)) })
+                request: request, caller: request, target: DownloadTarget(destination: .file(file), segments: 1), source: "s",
+                keepsContentCoding: false, elapsed: { .zero }, send: { _, _ in throw CancellationError() }, reportSaved: { _ in })
             // Stands for the sandbox: the partial file can't be made.
             try FileManager.default.createDirectory(atPath: download.partialPath, withIntermediateDirectories: true)
             let unneeded = PartialFileOpener(makeFolder: { _ in temporary })
@@ -75,14 +74,14 @@ import Testing
             }
             let first = try await opener.open(for: download)
             try await first.open()
-            try first.updateRecord(of: first.present.generation) { $0.validator = "\"v1\"" }
-            try await first.write(Data("01234".utf8), toSpan: 0, in: first.present.generation)
+            try first.updateRecord(of: first.recordAndGeneration.generation) { $0.validator = "\"v1\"" }
+            try await first.write(Data("01234".utf8), toSpan: 0, in: first.recordAndGeneration.generation)
             await first.close()
             // The download was paused. It goes on where it was, although no second folder can be made.
             let second = try await opener.open(for: download)
             #expect(second.record.count == 5)
             try await second.open()
-            try await second.write(Data("56789".utf8), toSpan: 0, in: second.present.generation)
+            try await second.write(Data("56789".utf8), toSpan: 0, in: second.recordAndGeneration.generation)
             #expect(try await second.finish(as: file, replaces: true) == file)
             #expect(try Data(contentsOf: file) == Data("0123456789".utf8))
             opener.removeTemporaryFolder()

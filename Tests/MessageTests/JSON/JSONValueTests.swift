@@ -113,7 +113,7 @@ import Testing
 
     @Test("white space, a byte order mark, escapes, a slice of data and a repeated key are read")
     func lenient() throws {
-        let text = "\u{FEFF} { \"a\\u00e9\\ud83d\\ude00\\\"\\\\\\/\\b\\f\\n\\r\\t\" : [ 1 , -0 ,\t2E+2,\r\n{ } ] , \"k\": 1, \"k\": 2 } "
+        let text = "\u{FEFF}{ \"a\\u00e9\\ud83d\\ude00\\\"\\\\\\/\\b\\f\\n\\r\\t\" : [ 1 , -0 ,\t2E+2,\r\n{ } ] , \"k\": 1, \"k\": 2 } "
         let expected: JSONValue = ["aé😀\"\\/\u{8}\u{C}\n\r\t": [1, 0, 200, [:]], "k": 2]
         #expect(try JSONValue(parsing: Data(text.utf8)) == expected)
         #expect(try JSONValue(parsing: Data("xx[1]".utf8).dropFirst(2)) == [1])
@@ -238,6 +238,12 @@ import Testing
             let value = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
             #expect(try value == JSONValue(parsing: Data(text.utf8)))
         }
+    }
+
+    @Test("a property list keeps the kinds of its values")
+    func propertyList() throws {
+        let value: [JSONValue] = [["a": 1, "b": "1"], ["a": "1", "b": [true]]]
+        #expect(try PropertyListDecoder().decode([JSONValue].self, from: PropertyListEncoder().encode(value)) == value)
     }
 
     @Test("the error for too deep nesting contains no part of the value")

@@ -167,6 +167,44 @@ import Testing
         await ended.wait()
     }
 
+    @Test("releasing a reader cancels a closure that wrote two pieces at the same time, and continued after the error")
+    func releasedAfterOverlap() async throws {
+        struct Shared: @unchecked Sendable { let writer: HTTPBodyWriter }
+        let failed = TestGate(), cancelled = TestGate(), never = DeafGate()
+        let write: @Sendable (HTTPBodyWriter) async throws -> Void = { writer in
+            let shared = Shared(writer: writer)
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        do { try await shared.writer.write(Data(count: 10)) } catch { failed.open() }
+                    }
+                }
+            }
+            await withTaskCancellationHandler {
+                await never.wait()
+            } onCancel: {
+                cancelled.open()
+            }
+        }
+        var reader: HTTPBodyReader? = HTTPBody.stream(write).makeReader()
+        // Starts the closure. At most one byte is taken, so the first write still waits when the second one starts.
+        _ = try? reader?.step(upTo: 1)
+        await failed.wait()
+        reader = nil
+        await cancelled.wait()
+        never.open()
+    }
+
+    @Test("a sequence that is canceled before its bytes are read is an error, never the end of the body", arguments: [true, false])
+    func discarded(isLengthKnown: Bool) async throws {
+        let reader = HTTPBody.stream(Pieces([Data(count: 5)]), length: isLengthKnown ? 5 : nil).makeReader()
+        let producer = try #require(reader.producers.first)
+        _ = try reader.step(upTo: 1)
+        try await producer.untilReady()
+        producer.cancel()
+        #expect(throws: CancellationError.self) { _ = try reader.step(upTo: 5) }
+    }
+
     @Test("bodies with a sequence have the announced length, no bytes in memory, and equal no other")
     func properties() {
         let one = HTTPBody.stream(Pieces([]), length: 5), other = HTTPBody.stream(contentType: "text/csv") { Pieces([]) }

@@ -118,15 +118,6 @@ import Testing
         await server.stop()
     }
 
-    @Test("requests are compared by value, not by identity")
-    func comparable() throws {
-        let one = HTTPRequest(.put, url: try url("https://a/b"), headers: ["X": "1"], body: HTTPBody(Data([1])))
-        var other = HTTPRequest(.put, url: try url("https://a/b"), headers: ["x": "1"], body: HTTPBody(Data([1])))
-        #expect(one == other && one.id != other.id)
-        other.timeout = .seconds(1)
-        #expect(one != other)
-    }
-
     @Test("an error with the code -999 from another domain is not a drop") func aForeignError() async throws {
         let foreign = NSError(domain: "foreign", code: -999)
         let control = AskedControl(CounterRetryControl(maxRetryCount: 1))

@@ -86,7 +86,7 @@ import Testing
     func bytes() {
         let composed: HTTPHeaders = ["A": "caf\u{E9}"], decomposed: HTTPHeaders = ["A": "cafe\u{301}"]
         #expect(composed != decomposed)
-        #expect(Set(composed.map { $0 } + decomposed.map { $0 }).count == 2)
+        #expect(composed.first != decomposed.first)
     }
 
     @Test("removing many names removes all their fields, in any case")

@@ -10,12 +10,19 @@ import Testing
         "", "\r\n", "http://", "http:", "http:///path", "http://?q", "http:x", "https://", "ftp://127.0.0.1/x", "file:///etc/passwd",
         "file:x", "mailto:a@b", "data:,x", "javascript:alert(1)", "ws://127.0.0.1/", "localhost:8080/x", "http://127.0.0.1:0/",
         "http://127.0.0.1:70000/", "http://127.0.0.1:65536/", "http://127.0.0.1:-1/", "http://127.0.0.1:99999999999999999999/",
-        "http://127.0.0.1:8x/", "http://a b/", "http://a%00b/", "http://a%0D%0Ab/", "http://a%2Fb/", "http://a%40b/", "http://[::1",
-        "http://127.0.0.1/\r\nInjected: 1", "http://127.0.0.1/ HTTP/1.1\r\nX: y\r\n\r\n", "http://127.0.0.1/\0", "http://127.0.0.1/a\nb",
-        "http://127.0.0.1\r\n/", "http\r\n://127.0.0.1/", "http://127.0.0.1/\u{7F}", "http://127.0.0.1/a\tb",
+        "http://127.0.0.1:8x/", "http://a b/", "http://[::1", "http://127.0.0.1/\r\nInjected: 1",
+        "http://127.0.0.1/ HTTP/1.1\r\nX: y\r\n\r\n", "http://127.0.0.1/\0", "http://127.0.0.1/a\nb", "http://127.0.0.1\r\n/",
+        "http\r\n://127.0.0.1/", "http://127.0.0.1/\u{7F}", "http://127.0.0.1/a\tb",
     ]
 
-    @Test("a string that is not an http or https URL is rejected", arguments: badTexts)
+    /// Hosts with an escaped control character or delimiter, in either case; with a wide slash; with one in a zone; and not in UTF-8.
+    static let badHosts = [
+        "a%00b", "a%0D%0Ab", "a%0ab", "a%1Fb", "a%1fb", "a%20b", "a%23b", "a%25b", "a%252fb", "a%2Fb", "a%2fb", "a%3Ab", "a%3ab", "a%3Fb",
+        "a%3fb", "a%40b", "%5B::1%5D", "%5b%3a%3a1%5d", "a%5Cb", "a%5cb", "a%7Fb", "a%7fb", "a%C2%85b", "a%3C%CC%B8b",
+        "a%EF%BC%8Fb", "a%ef%bc%8fb", "[fe80::1%25a%2Fb]", "[fe80::1%25a%2fb]", "a%FFb",
+    ]
+
+    @Test("a string that is not an http or https URL is rejected", arguments: badTexts + badHosts.map { "http://\($0)/" })
     func texts(text: String) async {
         let error = await Ness { $0.transport = FakeTransport { request, _ in Issue.record("\(request) was sent") } }
             .httpRequest(withUrl: text).dataRequest().nessError()
@@ -34,6 +41,13 @@ import Testing
             let error = await builder.dataRequest().nessError()
             #expect(error?.kind == .invalidRequest && error?.context.attempts == 0)
         }
+    }
+
+    @Test(
+        "a host with harmless escapes is accepted",
+        arguments: ["http://b%C3%BCcher.test/", "http://b%c3%bccher.test/", "http://xn--bcher-kva.test/", "http://[fe80::1%25eth0]/"])
+    func escapedHosts(text: String) throws {
+        _ = try OutgoingCheck.checked(try url(text))
     }
 
     @Test("an invalid URL from a loader or a delegate is rejected")

@@ -181,6 +181,18 @@ import Testing
         #expect(request.redactor.redacted(text: "a \(Self.key)") == "a <redacted>")
     }
 
+    @Test(
+        "a number that the request sent as a secret is masked in a string, and as a number or a string of JSON",
+        arguments: [
+            ("got 4711081512", "got <redacted>"), (#"{"a":4711081512}"#, #"{"a":"<redacted>"}"#),
+            (#"[1,"no: 4711081512"]"#, #"[1,"no: <redacted>"]"#),
+        ])
+    func repeatedNumber(text: String, shown: String) throws {
+        var request = HTTPRequest(.post, url: try #require(URL(string: "http://h.test/")))
+        request.body = HTTPBody(Data(#"{"token":4711081512}"#.utf8))
+        #expect(request.redactor.redacted(text: text) == shown)
+    }
+
     @Test("the error of a 401 that repeats the credential shows the message without it", arguments: [false, true])
     func unauthorized(isJSON: Bool) async throws {
         let rig = Rig { $0.authentication = BearerAuthentication(token: Self.key) }
@@ -257,6 +269,12 @@ import Testing
         #expect(Redactor().redacted(text: text) == text.replacing("token: hunter2", with: "<redacted>"))
     }
 
+    @Test("only the value of a secret name in JSON is replaced: the white space around it is kept")
+    func whiteSpace() {
+        let text = "{\n  \"token\" : \"hunter2\" ,\n  \"a\" : [ 1 ]\n}"
+        #expect(Redactor().redacted(text: text) == text.replacing("hunter2", with: "<redacted>"))
+    }
+
     @Test("the default headers of a configuration hide the fields that it names, in any order of setters")
     func configuration() {
         let first = Ness {
@@ -287,7 +305,7 @@ import Testing
         }
     }
 
-    @Test("a decoding error that repeats a value does not show it")
+    @Test("a decoding error that repeats a value does not show it, and shows no reason if the body is long or in an unknown format")
     func decoding() throws {
         let request = HTTPRequest(url: try #require(URL(string: "http://h.test/")))
         let object = #"{"token":"hunter2"}"#
@@ -299,6 +317,7 @@ import Testing
                 let error = try #require(#expect(throws: NessError.self) { try decode() })
                 #expect(error.kind == .decoding && !"\(error) \(error.context) \(error.context.reason)".contains(Self.secret))
                 #expect("\(error)".contains("can't decode"))
+                #expect(error.context.reason.contains("for a reason that is not shown") == (body != object))
             }
         }
     }

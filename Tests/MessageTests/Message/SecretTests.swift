@@ -91,6 +91,11 @@ import Testing
         #expect(!shown.contains(Self.secret) && !shown.contains("YTpodW50ZXIy"))
     }
 
+    @Test("a hidden JSON value keeps the spaces before it") func spacesBeforeValue() {
+        let spaced = Redactor().snippet(of: Data(#"{"password" : "hunter2"}"#.utf8), contentType: "application/json")
+        #expect(spaced.contains(#""password" : "#) && !spaced.contains("hunter2"))
+    }
+
     @Test("JSON values beside ordinary names are shown") func ordinaryBesideName() {
         let body = #"{"name":"color","value":"tabby","m":"Basic features","n":"Bearer of news"}"#
         #expect(Redactor().snippet(of: Data(body.utf8), contentType: "application/json") == "\"\(body)\"")

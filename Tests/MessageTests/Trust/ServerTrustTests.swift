@@ -48,7 +48,9 @@ struct ServerTrustTests {
         "a mistake in the rules fails every request, before a connection is opened",
         arguments: [
             ["": .publicKeys([key])], ["*.": .publicKeys([key])], ["a.*.com": .publicKeys([key])], ["https://a.com": .publicKeys([key])],
-            ["a.com/": .publicKeys([key])], ["a.com:443": .publicKeys([key])], ["a.com ": .publicKeys([key])],
+            ["a.com/": .publicKeys([key])], ["a.com:443": .publicKeys([key])],
+            ["a.com%2F": .publicKeys([key])], ["a.com%3A443": .publicKeys([key])], ["%2A": .publicKeys([key])],
+            ["%2A.a.com": .publicKeys([key])], ["a.com ": .publicKeys([key])],
             ["a.com": .publicKeys([key]), "A.com.": .system], ["a.com": .publicKeys([])],
             ["a.com": .publicKeys(["short"])],
         ] as [[String: ServerTrust.Rule]])

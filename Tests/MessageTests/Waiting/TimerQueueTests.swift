@@ -207,6 +207,26 @@ import Testing
         #expect(queue.counts.timers == 1 && queue.counts.entries <= 17)
     }
 
+    @Test("a canceled wait leaves no timer behind") func canceledWait() async {
+        let task = Task { [queue] in try await queue.wait(.seconds(60)) }
+        await clock.wait { $0.count == 1 }
+        #expect(queue.counts.timers == 1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(queue.counts.timers == 0)
+    }
+
+    @Test("a queue ends its sleep on request, unless a timer is left") func rest() async {
+        let cancel = add(1, after: .seconds(60))
+        await clock.wait { $0.count == 1 }
+        queue.rest()
+        #expect(queue.sleepEnd != nil && clock.count == 1)
+        cancel()
+        queue.rest()
+        #expect(queue.sleepEnd == nil)
+        await clock.wait { $0.count == 0 }
+    }
+
     @Test("a timer that fires may add and cancel timers") func aTimerThatFiresMayAddAndCancel() async {
         let cancel = add(1, after: .seconds(2))
         _ = queue.add(after: .seconds(1)) { [self] in

@@ -93,7 +93,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
             check(ParsedURL(again).normalized == parsed.normalized, "the normal form is normal")
         }
         guard let base = URL(string: "http://user:pass@example.com:8080/a/b?c#d") else { return }
-        if let resolved = try? url.resolved(against: base), let sent = try? OutgoingCheck.check(resolved) {
+        if let resolved = try? url.resolved(against: base), let sent = try? OutgoingCheck.checked(resolved) {
             let scheme = sent.scheme ?? ""
             check(scheme == "http" || scheme == "https", "only http is sent")
             check(isLine(sent.absoluteString) && !sent.absoluteString.contains(" "), "a URL that is sent is one word")
@@ -230,5 +230,15 @@ enum FuzzTarget: String, CaseIterable, Sendable {
             guard let written = try? archive.encoded() else { return check(false, "what was read can be written") }
             check((try? HTTPArchive(data: written)) == archive, "what is written is read again")
         }
+    }
+}
+
+extension HTTPDate {
+    /// Formats a date in the current format.
+    static func string(_ date: Date) -> String {
+        var seconds = time_t(date.timeIntervalSince1970), parts = tm(), text = [CChar](repeating: 0, count: 32)
+        gmtime_r(&seconds, &parts)
+        let count = strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(decoding: text.prefix(count).map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
     }
 }

@@ -36,7 +36,7 @@ struct ShutdownTests {
 
     /// Suspends until a manager takes no more requests.
     private static func untilClosed(_ ness: Ness) async {
-        await untilTrue { ness.running.refusal(of: ness.running.epoch) != nil }
+        await untilTrue { ness.pipeline.running.refusal(of: ness.pipeline.running.epoch) != nil }
     }
 
     @Test("requests that were started just before start and end, of every kind")
@@ -202,5 +202,21 @@ struct ShutdownTests {
         #expect(closing.returned.isOpen)
         await closing.shutdowns.wait(for: 1)
         #expect(await ness.httpRequest(.post, withUrl: "x").dataRequest().nessError()?.kind == .dropped)
+    }
+
+    @Test("a shutdown ends after the observers of the requests that it drops were notified")
+    func observersOfDropped() async throws {
+        let recorder = EventRecorder(), started = TestGate()
+        let rig = Rig(advances: false) { $0.observers = [recorder] }
+        rig.mock.on(.get, "/x") { _ in
+            started.open()
+            try await rig.clock.sleep(for: .seconds(1_000))
+            return .text("late")
+        }
+        let promise = rig.ness.get("x").dataRequest()
+        await started.wait()
+        await rig.ness.shutdown(within: .zero)
+        #expect(recorder.events.suffix(3) == ["failure dropped", "metrics", "end"])
+        #expect(await promise.nessError()?.kind == .dropped)
     }
 }

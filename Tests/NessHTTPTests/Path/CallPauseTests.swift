@@ -1,3 +1,4 @@
+import Foundation
 import NessLock
 import NessTesting
 import TestSupport
@@ -30,20 +31,21 @@ import Testing
     }
 
     private final class Order: RequestObserver {
-        let events = Lock<[String]>([])
+        let events = Log<String>()
 
-        func requestDidStart(_ request: HTTPRequest) { events.withLock { $0.append("start") } }
-        func requestDidPause(_ request: HTTPRequest) { events.withLock { $0.append("pause") } }
-        func requestDidResume(_ request: HTTPRequest) { events.withLock { $0.append("resume") } }
+        func requestDidStart(_ request: HTTPRequest) { events.add("start") }
+        func requestDidPause(_ request: HTTPRequest) { events.add(Thread.isMainThread ? "pause on main" : "pause") }
+        func requestDidResume(_ request: HTTPRequest) { events.add("resume") }
     }
 
-    @Test("observers receive the start before the pause, even if the request is paused before it starts")
-    func orderOfEvents() throws {
+    @Test("observers receive the start before the pause, even if the request is paused before it starts, and off the main thread")
+    func orderOfEvents() async throws {
         let order = Order(), call = try call([order])
-        call.pause()
+        await MainActor.run { call.pause() }
         try call.begin(in: running)
-        call.resume()
-        #expect(order.events.withLock { $0 } == ["start", "pause", "resume"])
+        await MainActor.run { call.resume() }
+        await order.events.wait(for: 3)
+        #expect(order.events.entries == ["start", "pause", "resume"])
     }
 
     @Test("the time of a pause does not count, however often the caller pauses")

@@ -90,21 +90,21 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["Below"] } == ["1", "1"])
     }
 
-    @Test("a hook is called up to its limit, and the response after that is accepted", arguments: [0, 1, 3])
-    func limit(_ limit: Int) async throws {
+    @Test(
+        "a hook is called up to its limit, which is one by default, and the response after that is accepted",
+        arguments: [nil, 0, 1, 3] as [Int?])
+    func limit(_ limit: Int?) async throws {
         let asked = Tally()
-        let rig = Rig(onUnmatched: .reply(.status(401))) {
-            $0.loaders = [
-                .followUp(atMost: limit) { _ in
-                    asked.enter()
-                    return .retry
-                }
-            ]
+        let decide: @Sendable (HTTPResponse) async throws -> FollowUp = { _ in
+            asked.enter()
+            return .retry
         }
+        let hook = if let limit { ClosureLoader.followUp(atMost: limit, decide) } else { ClosureLoader.followUp(decide) }
+        let rig = Rig(onUnmatched: .reply(.status(401))) { $0.loaders = [hook] }
         let status = try await rig.ness.httpRequest(withUrl: "x").dataRequest().value.message.statusCode
         #expect(status == 401)
-        #expect(asked.total == limit)
-        #expect(rig.mock.requests.count == limit + 1)
+        #expect(asked.total == limit ?? 1)
+        #expect(rig.mock.requests.count == (limit ?? 1) + 1)
     }
 
     @Test("an error that a follow-up throws is the request's error")

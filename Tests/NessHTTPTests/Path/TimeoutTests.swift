@@ -221,7 +221,8 @@ import Testing
     @Test("by default the idle timeout is 60 seconds, and there is no deadline")
     func defaults() throws {
         #expect(HTTPRequest.defaultTimeout == .seconds(60))
-        #expect(HTTPRequest(url: try url("http://x")).deadline == nil)
+        let request = HTTPRequest(url: try url("http://x"))
+        #expect(request.timeout == .seconds(60) && request.deadline == nil)
         let plain = try Ness().httpRequest(withUrl: "http://x").build()
         #expect(plain.timeout == .seconds(60))
         #expect(plain.deadline == nil)

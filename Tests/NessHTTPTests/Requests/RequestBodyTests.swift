@@ -147,7 +147,7 @@ import Testing
                 let error = await builder.dataRequest().nessError()
                 #expect(error?.kind == .invalidRequest)
                 #expect(error?.context.reason.contains("can't be encoded") == true)
-                #expect(error?.context.underlying is EncodingError || error?.context.underlying is HTTPBodyError)
+                #expect(error?.context.underlying is EncodingError || error?.context.underlying is InvalidRequest)
             }
             let invalid = post.set(body: "", with: PlainEncoder())
             let error = await invalid.dataRequest().nessError()

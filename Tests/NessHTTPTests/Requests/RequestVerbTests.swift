@@ -43,7 +43,7 @@ import Testing
             }
             let verbs = [
                 ness.get("users", value, "orders"), ness.post("users/", value, "orders"), ness.put("users", value, "orders"),
-                ness.patch("users", value, "orders"), ness.delete("users", value, "orders"),
+                ness.patch("users", value, "orders"), ness.delete("users", value, "orders"), ness.head("users", value, "orders"),
                 ness.httpRequest(.get, withUrl: server.at("/api/users"), value, "orders"),
             ]
             for verb in verbs { _ = try await verb.text() }

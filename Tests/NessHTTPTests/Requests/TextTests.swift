@@ -19,6 +19,8 @@ import Testing
     private static let oldPage = Array(
         #"<!-- <meta charset=gbk> --><meta content="text/html; charset=koi8-r" http-equiv="Content-Type">"#.utf8)
 
+    private static func endingAt(_ length: Int) -> String { String(repeating: " ", count: length - 18) + "<meta charset=gbk>" }
+
     static let samples = [
         Sample(type: "text/plain; charset=gb2312", bytes: [0xC4, 0xE3, 0xBA, 0xC3], encoding: .gbk, text: "你好"),
         Sample(type: "text/plain; charset=EUC-JP", bytes: [0xC6, 0xFC, 0xCB, 0xDC], encoding: .eucJP, text: "日本"),
@@ -44,9 +46,13 @@ import Testing
         Sample(
             type: "text/html", bytes: Array("<meta charset=nonsense><meta name=charset content=gbk>é".utf8), encoding: .utf8,
             text: "<meta charset=nonsense><meta name=charset content=gbk>é"),
+        // The first of two attributes with one name counts. Text without a `<` is not a tag.
         Sample(
-            type: "text/html", bytes: [UInt8](repeating: 32, count: 1_024) + page, encoding: .utf8,
-            text: String(repeating: " ", count: 1_024) + String(decoding: page, as: UTF8.self)),
+            type: "text/html", bytes: Array("<meta charset=koi8-r charset=gbk>".utf8), encoding: .koi8R,
+            text: "<meta charset=koi8-r charset=gbk>"),
+        Sample(type: "text/html", bytes: Array("<p> meta charset=gbk >".utf8), encoding: .utf8, text: "<p> meta charset=gbk >"),
+        Sample(type: "text/html", bytes: Array(endingAt(1_024).utf8), encoding: .gbk, text: endingAt(1_024)),
+        Sample(type: "text/html", bytes: Array(endingAt(1_025).utf8), encoding: .utf8, text: endingAt(1_025)),
     ]
 
     @Test("a byte order mark, the Content-Type and an HTML page's meta element decide on the encoding, in this order", arguments: samples)

@@ -29,7 +29,7 @@ import FoundationNetworking
         }
     }
 
-    @Test("a plain URLRequest is a GET with the manager's timeout; a cellular connection it forbids stays forbidden")
+    @Test("a plain URLRequest is a GET with the manager's timeout; the kinds of networks that it forbids stay forbidden")
     func plain() throws {
         let ness = Ness { $0.timeout = .seconds(9) }
         var old = URLRequest(url: try url("https://mock.test/x"))
@@ -39,6 +39,12 @@ import FoundationNetworking
         old.allowsCellularAccess = false
         let forbidding = try ness.httpRequest(old).build()
         #expect(forbidding.settings.excludedNetworks == .cellular)
+        #if !canImport(FoundationNetworking)
+        old.allowsExpensiveNetworkAccess = false
+        #expect(try ness.httpRequest(old).build().settings.excludedNetworks == [.cellular, .expensive])
+        old.allowsConstrainedNetworkAccess = false
+        #expect(try ness.httpRequest(old).build().settings.excludedNetworks == [.cellular, .expensive, .constrained])
+        #endif
     }
 
     @Test(

@@ -30,7 +30,7 @@ import AppKit
         #endif
         let bad = try await rig.ness.httpRequest(withUrl: "bad").dataRequest().value.message
         let error = #expect(throws: NessError.self) { try bad.parseBody(using: ImageDecoder()) }
-        #expect(error?.underlying is ImageDecodingError)
+        #expect(error?.underlying is DecodingError)
     }
 }
 #endif

@@ -50,8 +50,8 @@ import Testing
         var seen = pollfd(fd: found[0], events: Int16(POLLIN), revents: 0)
         #expect(poll(&seen, 1, -1) == 1)
         #expect(found.map(connections.isStale) == [true, false])
-        connections.secure(found[0])
-        #expect(found.map(connections.isSecureStale) == [true, false])
+        connections.noteEndOverTLS(found[0])
+        #expect(found.map(connections.isStaleOverTLS) == [true, false])
         #expect(shutdown(doors[1].accepted, Int32(SHUT_WR)) == 0)
         seen.fd = found[1]
         #expect(poll(&seen, 1, -1) == 1)
@@ -60,7 +60,7 @@ import Testing
         let other = CurlConnections.Ends(localPort: port, remoteAddress: "127.0.0.2", remotePort: first.port)
         #expect(connections.descriptor(of: other) == nil)
         // It has not ended an exchange, but its server has closed it.
-        #expect(connections.isSecureStale(found[1]))
+        #expect(connections.isStaleOverTLS(found[1]))
     }
 
     @Test("a connection that the server has reset is stale, over http and https")
@@ -68,11 +68,11 @@ import Testing
         for isSecure in [false, true] {
             let door = try Door(from: 0), connections = CurlConnections()
             connections.add(door.client)
-            #expect(!connections.isStale(door.client) && !connections.isSecureStale(door.client))
+            #expect(!connections.isStale(door.client) && !connections.isStaleOverTLS(door.client))
             door.reset()
             var seen = pollfd(fd: door.client, events: Int16(POLLIN), revents: 0)
             #expect(poll(&seen, 1, -1) == 1)
-            #expect(isSecure ? connections.isSecureStale(door.client) : connections.isStale(door.client))
+            #expect(isSecure ? connections.isStaleOverTLS(door.client) : connections.isStale(door.client))
         }
     }
 }

@@ -21,5 +21,18 @@ import Testing
             #expect(map(reason).kind == .connectionLost && map(reason).tlsFailure == nil)
         }
     }
+
+    @Test(
+        "the number of an error that says what failed determines the kind, regardless of the words",
+        arguments: [
+            (.invalidRequest, [3, 4, 48]), (.cannotConnect, [5, 6, 28, 45, 97]), (.truncated, [18]), (.connectionLost, [52, 55]),
+            (.malformedResponse, [1, 8, 23, 27, 61, 63, 88, 100]),
+        ] as [(TransportError.Kind, [Int32])])
+    func numbers(kind: TransportError.Kind, codes: [Int32]) {
+        for code in codes {
+            let error = CurlError.map(code, "certificate", isSent: false, wasSentBefore: false)
+            #expect(error.kind == kind, "\(code)")
+        }
+    }
 }
 #endif

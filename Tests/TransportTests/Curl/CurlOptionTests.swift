@@ -30,7 +30,6 @@ import Testing
             ("unixSocketPath", { $0.unixSocketPath = "" }), ("unixSocketPath", { $0.unixSocketPath = "a\0b" }),
             ("unixSocketPath", { $0.unixSocketPath = String(repeating: "a", count: 108) }),
             ("localInterface", { $0.localInterface = "" }), ("localInterface", { $0.localInterface = "lo\0x" }),
-            ("maximumIdleConnections", { $0.maximumIdleConnections = -1 }),
         ]
         for (option, change) in cases {
             let error = #expect(throws: OptionError.self) { try CurlTransport(change) }
@@ -136,26 +135,6 @@ import Testing
             let error = await ness.httpRequest(withUrl: "http://six.test:1/").dataRequest().nessError()
             #expect(error?.kind == .cannotConnect)
             #expect(error?.context.reason.contains("resolve") == false, "\(error?.context.reason ?? "")")
-        }
-    }
-
-    @Test("the number of idle connections that are kept is that of the option, and 0 keeps no connection", arguments: [0, 1, 2])
-    func idleConnections(_ limit: Int) async throws {
-        let arrived = Tally(), open = TestGate()
-        try await serving({ _ in
-            arrived.enter()
-            await open.wait()
-            return .text("ok")
-        }) { server in
-            let ness = try curlNess { $0.maximumIdleConnections = limit }
-            let promises = (0..<4).map { ness.httpRequest(withUrl: server.at("/\($0)")).dataRequest() }
-            await arrived.wait(for: 4)
-            open.open()
-            for promise in promises { _ = try await promise.value }
-            await server.waitUntil { $0.openConnections <= limit }
-            #expect(server.connectionCount == 4)
-            _ = try await ness.httpRequest(withUrl: server.at("/again")).dataRequest().value
-            #expect(server.connectionCount == (limit == 0 || CurlLibrary.shared?.keepsConnections == false ? 5 : 4))
         }
     }
 }

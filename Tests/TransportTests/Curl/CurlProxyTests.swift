@@ -1,9 +1,10 @@
 #if os(Linux)
 import Foundation
-import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// The proxy of a `CurlTransport`.
 @Suite(.inTurn) struct CurlProxyTests {
@@ -154,6 +155,22 @@ import Testing
                     #expect(proxy.requestCount == count)
                 }
             }
+        }
+    }
+
+    @Test(
+        "a host that no_proxy exempts is reached even if the proxy's name is unknown",
+        .enabled(if: CurlLibrary.shared?.tellsProxyLate == false, "this libcurl does not report whether a look-up is for a proxy"))
+    func exempt() async throws {
+        try await serving({ _ in .text("direct") }) { server in
+            setenv("http_proxy", "http://no-such-proxy.test:3128", 1)
+            setenv("no_proxy", "direct.test", 1)
+            let resolver = NameResolver(threadLimit: 1) { name in
+                name == "direct.test" ? .success(["127.0.0.1"]) : .failure(NameResolver.Failure(reason: "unknown"))
+            }
+            let transport = CurlTransport(CurlEngines(try CurlSettings(CurlTransport.Options(), resolver: resolver)))
+            let ness = Ness { $0.transport = transport }
+            #expect(try await ness.get(server.at("/", host: "direct.test")).text() == "direct")
         }
     }
 

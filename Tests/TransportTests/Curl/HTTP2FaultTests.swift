@@ -102,6 +102,16 @@ import Testing
     }
 
     @Test(
+        "a GET is sent again when the server leaves its first connection before it reads a request", .enabled(if: speaksHTTP2),
+        arguments: [HTTPMethod.get, .post])
+    func leave(method: HTTPMethod) async throws {
+        try await servingHTTP2("leave") { server in
+            let response = try await server.ness().httpRequest(method, withUrl: server.at("/")).dataRequest().value
+            #expect(response.message.text == "2/1")
+        }
+    }
+
+    @Test(
         "a whole response counts, although the server resets the stream with NO_ERROR after it", .enabled(if: speaksHTTP2),
         arguments: ["reset", "ended"])
     func resetAfterResponse(mode: String) async throws {

@@ -47,6 +47,31 @@ import Testing
         }
     }
 
+    @Test("simultaneous requests wait for the connection that the first of them opens, and share it", .enabled(if: speaksHTTP2))
+    func opening() async throws {
+        try await Self.served { nginx, options in
+            var settings = CurlTestOptions()
+            options(&settings)
+            let given = settings.transport, trusted = try Certificates(pem: Data((settings.authorities ?? "").utf8))
+            let transport = try CurlTransport { $0 = given }
+            // The second manager demands a key, and so needs another connection to the same server.
+            for rule in [ServerTrust.Rule.authorities(trusted), .publicKeys([nginx.publicKeyHash], signedBy: trusted)] {
+                let recorder = ConnectionRecorder()
+                let ness = Ness {
+                    $0.transport = transport
+                    $0.serverTrust = .pinned(["*": rule])
+                    $0.observers = [recorder]
+                    $0.maximumConnectionsPerHost = 30
+                }
+                let promises = (0..<30).map { ness.get("https://localhost/session?\($0)").dataRequest() }
+                for promise in promises { _ = try await promise.value }
+                await recorder.log.wait(for: 30)
+                #expect(recorder.log.entries.filter { !$0.isReused }.count < 10)
+            }
+            await transport.shutdown()
+        }
+    }
+
     @Test("no POST is lost or arrives twice when the server ends its connections after 100 requests", .lostConnections)
     func endedConnections() async throws {
         try await Self.served { nginx, options in

@@ -1,9 +1,10 @@
 #if os(Linux)
 import Foundation
-import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// A process ends as it should, with requests over TLS in flight. Each end is that of a child, which runs the second test of this suite.
 @Suite(.inTurn) struct ProcessEndTests {
@@ -54,6 +55,23 @@ import Testing
         }
         await answered.wait { $0.count >= 2 * count }
         exit(7)
+    }
+
+    @Test("a thread that waits for a response does not delay the exit of the process", .enabled(if: Engine.isCurl))
+    func waitingThread() async throws {
+        let answers = TestGate()
+        try await serving({ _ in
+            await answers.wait()
+            return .text("x")
+        }) { server in
+            let ness = Ness(), promise = ness.get(server.at("/")).dataRequest()
+            await server.waitUntil { $0.requestCount == 1 }
+            await untilTrue { !CurlLibrary.isInUse }
+            answers.open()
+            let text = try? await promise.value.message.text
+            #expect(text == "x")
+            withExtendedLifetime(ness) {}
+        }
     }
 
     @Test("a broken connection does not end the process: the threads that write block the signal", .enabled(if: Engine.isCurl))

@@ -14,14 +14,14 @@ import Testing
     }
 
     /// Asks for a number of sends on one connection.
-    private func sends(_ history: inout SendHistory, _ count: Int = 2) -> [Bool] { (0..<count).map { _ in history.maySend { false } } }
+    private func sends(_ history: inout SendHistory, _ count: Int = 2) -> [Bool] { (0..<count).map { _ in history.takeSend { false } } }
 
     @Test("a request that may be repeated is sent once more on a fresh connection, not twice more", arguments: [HTTPMethod.get, .put])
     func repeated(_ method: HTTPMethod) throws {
         var history = SendHistory(method == .put ? try request(.put, body: "x") : try request())
         #expect(history.isUnsent)
         for restarts in [true, false] {
-            let sends = sends(&history), mayRestart = history.restarts(hasHead: false)
+            let sends = sends(&history), mayRestart = history.takeRestart(hasHead: false)
             #expect(sends == [true, false] && mayRestart == restarts && history.wasRefused == !restarts)
         }
     }
@@ -32,17 +32,31 @@ import Testing
         // The bytes of a sequence can be read once.
         if method == .put { request.body = HTTPBody.stream(AsyncStream<Data> { $0.finish() }) }
         var history = SendHistory(request)
-        let sends = sends(&history), mayRestart = history.restarts(hasHead: false)
+        let sends = sends(&history), mayRestart = history.takeRestart(hasHead: false)
         #expect(sends == [true, false] && !mayRestart && !history.isUnsent)
+    }
+
+    @Test("a GET that a fresh connection did not take is sent once more, a POST is not", arguments: [HTTPMethod.get, .post])
+    func sendError(_ method: HTTPMethod) throws {
+        var history = SendHistory(try request(method))
+        history.noteSendError()
+        let restartsUnsent = history.takeRestart(hasHead: false)
+        #expect(!restartsUnsent)
+        for restarts in method == .get ? [true, false] : [false] {
+            let sends = sends(&history, 1)
+            history.noteSendError()
+            let mayRestart = history.takeRestart(hasHead: false)
+            #expect(sends == [true] && mayRestart == restarts)
+        }
     }
 
     @Test("a request that was sent stays sent after a restart; one that a stale connection kept back is unsent")
     func sent() throws {
         var stale = SendHistory(try request()), sent = stale
-        let maySend = stale.maySend { true }, mayRestart = stale.restarts(hasHead: false)
+        let maySend = stale.takeSend { true }, mayRestart = stale.takeRestart(hasHead: false)
         #expect(!maySend && mayRestart && stale.isUnsent)
         _ = sends(&sent)
-        let restarts = sent.restarts(hasHead: false)
+        let restarts = sent.takeRestart(hasHead: false)
         #expect(restarts && !sent.isUnsent && sent.wasSentBefore)
     }
 
@@ -50,7 +64,7 @@ import Testing
     func occupied() throws {
         var history = SendHistory(try request(.post, body: "x"))
         for restarts in [true, true, false] {
-            let maySend = history.maySend(ifFree: { false }, unless: { false }), mayRestart = history.restarts(hasHead: false)
+            let maySend = history.takeSend(ifFree: { false }, unless: { false }), mayRestart = history.takeRestart(hasHead: false)
             #expect(!maySend && mayRestart == restarts && history.isUnsent)
         }
     }
@@ -64,14 +78,14 @@ import Testing
         let second = sends(&history, 1)
         #expect(first == [true] && second == [true] && !history.isUnsent)
         history.noteUnprocessed()
-        let third = sends(&history, 1), mayRestart = history.restarts(hasHead: false)
+        let third = sends(&history, 1), mayRestart = history.takeRestart(hasHead: false)
         #expect(third == [false] && !mayRestart && history.isUnsent)
     }
 
     @Test("nothing is sent again after the head of a response")
     func head() throws {
         var history = SendHistory(try request())
-        let sends = sends(&history), mayRestart = history.restarts(hasHead: true)
+        let sends = sends(&history), mayRestart = history.takeRestart(hasHead: true)
         #expect(sends == [true, false] && !mayRestart)
     }
 
@@ -80,9 +94,9 @@ import Testing
         var history = SendHistory(try request(.post, body: "x", expecting: .seconds(1)))
         let expects = history.expectsContinue, first = sends(&history, 1)
         history.refuseExpectation()
-        let mayRestart = history.restarts(hasHead: true)
+        let mayRestart = history.takeRestart(hasHead: true)
         #expect(expects && first == [true] && mayRestart && !history.expectsContinue && !history.isUnsent)
-        let second = sends(&history), mayRestartAgain = history.restarts(hasHead: false)
+        let second = sends(&history), mayRestartAgain = history.takeRestart(hasHead: false)
         #expect(second == [true, false] && !mayRestartAgain)
         let empty = SendHistory(try request(expecting: .seconds(1)))
         #expect(!empty.expectsContinue)

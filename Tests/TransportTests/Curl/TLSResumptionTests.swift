@@ -21,8 +21,8 @@ import Testing
             try CurlTransport { options in
                 options.proxy = .direct
                 options.unixSocketPath = path
-                // Each request opens a connection.
-                options.maximumIdleConnections = 0
+                // Each request that must not be sent twice opens a connection.
+                options.maximumIdleTimeForWrites = .zero
                 // libcurl 7.88 closes a connection of HTTP/2 in a way that makes OpenSSL give up its session.
                 options.allowsHTTP2 = false
             }
@@ -32,7 +32,7 @@ import Testing
                 $0.transport = transport
                 $0.serverTrust = .pinned(["*": keys.map { .publicKeys($0, signedBy: trusted) } ?? .authorities(trusted)])
             }
-            return try await ness.get("https://localhost/session").text()
+            return try await ness.get("https://localhost/session").set(isIdempotent: false).text()
         }
         let first = try transport()
         #expect(try await session(first) == ".")

@@ -7,6 +7,7 @@
 //   Other modes read frames, and answer each request with 200 unless they say otherwise. The body has the connection's number and the stream.
 //   refuse     refuses the first stream of the first connection (REFUSED_STREAM)
 //   goaway     answers the first stream of each connection, then sends GOAWAY with that stream as the last one, and answers no other
+//   leave      sends GOAWAY on the first connection before it has read a request, and closes it
 //   reset      announces and sends a body of 48 KiB, then RST_STREAM(NO_ERROR)
 //   ended      ends a body of 32 KiB without a length, then sends RST_STREAM(NO_ERROR)
 //   dead       the first connection answers its first stream, and nothing more
@@ -65,6 +66,7 @@ function frames(socket) {
       answer(stream);
       send(frame(GOAWAY, 0, 0, Buffer.concat([number(stream), number(0)])));
     },
+    leave: stream => answer(stream),
     reset(stream) {
       const part = Buffer.alloc(16384, 'x'), count = 3;
       send(frame(HEADERS, END_HEADERS, stream, headers(count * part.length)),
@@ -80,6 +82,10 @@ function frames(socket) {
   };
   // A stream's window is empty from the start in the mode `window`.
   send(frame(SETTINGS, 0, 0, mode === 'window' ? Buffer.concat([Buffer.from([0, 4]), number(0)]) : Buffer.alloc(0)));
+  if (mode === 'leave' && connection === 1) {
+    send(frame(GOAWAY, 0, 0, Buffer.concat([number(0), number(0)])));
+    return void socket.on('error', () => {}).end();
+  }
   socket.on('error', () => {}).on('data', data => {
     bytes = Buffer.concat([bytes, data]);
     if (!hasPreface && bytes.length >= 24) [hasPreface, bytes] = [true, bytes.subarray(24)];

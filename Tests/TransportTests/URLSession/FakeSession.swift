@@ -45,13 +45,13 @@ final class FakeTask: SessionTask {
 
     func head(_ status: Int, _ headers: [String: String] = [:]) throws { session.events.received(try know(status, headers), by: self) }
     func interim(_ status: Int) throws { session.events.receivedInterim(try know(status), by: self) }
-    func body(_ data: Data) { session.events.received(data, by: self) }
+    func body(_ data: Data) { session.events.exchange(for: self)?.received(data) }
     func body(_ text: String) { body(Data(text.utf8)) }
-    func measured() { session.events.measured(ConnectionMetrics(isReused: true), hasBegun: true, by: self) }
+    func measured() { session.events.exchange(for: self)?.measured(ConnectionMetrics(isReused: true), hasBegun: true) }
     func complete(_ code: Int? = nil) {
         session.events.completed(code.map { NSError(domain: NSURLErrorDomain, code: $0) }, by: self)
     }
-    func makeBodyStream() -> InputStream? { session.events.makeBodyStream(for: self) }
+    func makeBodyStream() -> InputStream? { session.events.exchange(for: self)?.makeBodyStream() }
 
     /// Reports a redirect. Returns when the transport has refused it.
     func redirect(_ status: Int, to location: String) async throws {
@@ -106,7 +106,7 @@ final class FakeSystem: Sendable {
         var source = SessionSource()
         source.system = .apple
         source.spillLimit = spillLimit
-        source.makeDriver = { [self] _, events, _ in
+        source.makeDriver = { [self] _, events in
             let session = FakeSession(events, self)
             sessions.add(session)
             return session
@@ -134,18 +134,22 @@ final class FakeSystem: Sendable {
     }
 }
 
-/// A pipeline's hold that admits each request, and logs the bytes of which no event tells.
+/// A pipeline's hold that admits each request or none, and logs the bytes of which no event tells.
 final class FakeControl: ExchangeControl {
     let moves = Log<Int>()
+    private let admits: Bool
     private let willOccupy: @Sendable () -> Void
     let streamsResponse = false, attempt = 1
     let baseURL: URL? = nil, connectTimeout: Duration? = nil
 
-    init(_ willOccupy: @escaping @Sendable () -> Void = {}) { self.willOccupy = willOccupy }
+    init(admits: Bool = true, _ willOccupy: @escaping @Sendable () -> Void = {}) {
+        self.admits = admits
+        self.willOccupy = willOccupy
+    }
 
     func occupySlot() -> Bool {
         willOccupy()
-        return true
+        return admits
     }
     func releaseSlot() {}
     func didConnect() -> Bool { true }

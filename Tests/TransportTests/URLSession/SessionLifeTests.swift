@@ -99,10 +99,11 @@ import FoundationNetworking
         let request = HTTPRequest(url: try url("https://example.com/"))
         exchange.withLock { $0 = URLSessionExchange(request, streaming: nil, under: control, over: source) }
         control = nil
-        let session = ExchangeSession(source, nil, open: OpenSessions())
+        let session = ExchangeSession(source, open: OpenSessions())
+        session.configure { .ephemeral }
         ExchangeSession.startQueue.sync {
             guard let exchange = exchange.withLock({ $0 }) else { return }
-            session.start(exchange, URLRequest(url: request.url), .ephemeral, isLast: true)
+            session.start(exchange, URLRequest(url: request.url), isLast: true)
         }
         let task = await system.task()
         URLSessionExchange.cancelQueue.sync {}
@@ -110,6 +111,18 @@ import FoundationNetworking
         task.complete(NSURLErrorCancelled)
         exchange.withLock { $0 = nil }
         #expect(held == nil)
+    }
+
+    @Test("a shutdown that gives up on a session leaves it to be waited for by the next one")
+    func lostSession() async {
+        let open = OpenSessions()
+        #expect(open.begin())
+        open.close()
+        await open.waitUntilNone(atMost: .zero)
+        #expect(!open.begin() && !open.allEnded.isCompleted)
+        open.end()
+        await open.waitUntilNone(atMost: .seconds(60))
+        #expect(open.allEnded.isCompleted)
     }
 
     @Test("the session of a pinned origin ends after a time without a request, and neither during one nor if one came in the meantime")

@@ -128,16 +128,20 @@ import Testing
         #expect(Self.map(Self.error(-1005), after: .init(hasSent: true)).kind == .connectionLost)
     }
 
-    @Test("Linux uses some codes for other failures, and libcurl's text where the code says nothing")
+    @Test("Linux uses some codes for other failures, and libcurl's text where the code says nothing; URLSession's error is kept")
     func linux() {
         let expected: [(Int, String, Kind)] = [
             (-1011, "text", .connectionLost), (-1002, "text", .malformedResponse), (-1005, "text", .connectionLost),
             (-1, "SSL certificate problem", .tls), (-1, "transfer closed with 5 bytes remaining to read", .truncated),
             (-1004, "text", .cannotConnect), (-1001, "text", .timedOut), (-999, "text", .connectionLost),
+            (-1, "CONNECT tunnel failed, response 407", .cannotConnect), (-1, "Out of memory", .malformedResponse),
         ]
         for (code, text, kind) in expected {
             let error = Self.error(code, NSURLErrorDomain, [NSLocalizedDescriptionKey: text])
-            #expect(URLSessionError.map(error, after: .init(hasHead: true), on: .linux).kind == kind, "\(code) \(text)")
+            let mapped = URLSessionError.map(error, after: .init(hasHead: true), on: .linux)
+            #expect(mapped.kind == kind, "\(code) \(text)")
+            let kept = mapped.underlying as? NSError
+            #expect(kept == error, "\(code) \(text)")
         }
     }
 }

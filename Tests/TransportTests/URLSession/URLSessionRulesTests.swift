@@ -11,20 +11,30 @@ import FoundationNetworking
 
 /// The rules of `URLSessionTransport` that need no server, so that those for Apple platforms are checked on Linux, too.
 @Suite(.inTurn) struct URLSessionRulesTests {
-    @Test("the pipeline handles an origin's HTTP authentication, the host's rules its certificates, the system proxies")
-    func challenges() {
-        let expected: [(String, AuthenticationMethod, AuthenticationMethod)] = [
-            ("HTTPBasic", .http, .http), ("HTTPDigest", .http, .http), ("NTLM", .http, .system), ("Negotiate", .http, .system),
-            ("ClientCertificate", .clientCertificate, .clientCertificate), ("ServerTrust", .serverTrust, .serverTrust),
-            ("Default", .system, .system), ("HTMLForm", .system, .system),
+    @Test(
+        "the pipeline handles an origin's HTTP authentication, the host's rules its certificates, the system proxies",
+        arguments: [false, true])
+    func challenges(usesSystemCredentials: Bool) async throws {
+        let system = FakeSystem(), hosts = usesSystemCredentials ? ["example.com"] : []
+        let transport = URLSessionTransport({ _ in }, { _, _ in }, hosts, onServerTrust: nil, source: system.source())
+        let received = Received(transport, HTTPRequest(url: try url("https://example.com/"))), task = await system.task()
+        let ofSystem = usesSystemCredentials ? "systemDefault" : "reject"
+        let expected = [
+            ("HTTPBasic", "reject"), ("HTTPDigest", "reject"), ("NTLM", ofSystem), ("Negotiate", ofSystem),
+            ("ClientCertificate", "systemDefault"), ("ServerTrust", "use(nil)"), ("Default", "systemDefault"),
+            ("HTMLForm", "systemDefault"),
         ]
-        for (name, method, withSystemCredentials) in expected {
-            let name = "NSURLAuthenticationMethod" + name
-            #expect(AuthenticationMethod(name, isProxy: false) == method)
-            #expect(AuthenticationMethod(name, isProxy: false, usesSystemCredentials: true) == withSystemCredentials)
-            #expect(AuthenticationMethod(name, isProxy: true) == .system)
+        for (name, answer) in expected {
+            var challenge = SessionChallenge(method: "NSURLAuthenticationMethod\(name)")
+            challenge.decide = { .use(nil) }
+            #expect(await task.challenge(challenge) == answer)
+            challenge.isFromProxy = true
+            #expect(await task.challenge(challenge) == "systemDefault")
         }
         #expect(NSURLAuthenticationMethodHTTPBasic == "NSURLAuthenticationMethodHTTPBasic")
+        try task.head(200)
+        task.complete()
+        #expect(await received.error() == nil)
     }
 
     @Test("a response of a pinned host is rejected if URLSession has not requested a check of the host's certificate")
@@ -105,6 +115,40 @@ import FoundationNetworking
         #expect(HTTPHeaders.acceptLanguage(of: Array(repeating: "en", count: 20)).hasSuffix("en;q=0.2"))
         let ness = Ness { $0.defaultHeaders["Accept-Language"] = HTTPHeaders.standardAcceptLanguage }
         #expect(ness.configuration.defaultHeaders["Accept-Language"]?.isEmpty == false)
+    }
+
+    @Test("on Linux a body is compressed only if the request asks for that, because URLSession there would not notice a cut")
+    func compression() throws {
+        let plain = HTTPRequest(url: try url("https://example.com/")), head = HTTPRequest(.head, url: plain.url)
+        let asking = HTTPRequest(url: plain.url, headers: ["Accept-Encoding": "gzip"])
+        for system in [URLSessionSystem.linux, .apple] {
+            func requested(by request: HTTPRequest) throws -> String? {
+                try URLSessionTransport.makeURLRequest(request, on: system).value(forHTTPHeaderField: "Accept-Encoding")
+            }
+            #expect(try requested(by: plain) == (system == .linux ? "identity" : nil))
+            #expect(try requested(by: asking) == "gzip")
+            var source = SessionSource()
+            source.system = system
+            for (request, isTaken) in [(plain, system == .apple), (head, true), (asking, true)] {
+                #expect(URLSessionExchange(request, streaming: nil, over: source).takesCompressed == isTaken)
+            }
+        }
+    }
+
+    @Test("URLSession's own timeout never passes, and URLSession adds no cookies", arguments: [URLSessionSystem.linux, .apple])
+    func ownLimits(system: URLSessionSystem) throws {
+        let made = try URLSessionTransport.makeURLRequest(HTTPRequest(url: try url("https://example.com/")), on: system)
+        #expect(made.timeoutInterval == URLSessionTransport.never && !made.httpShouldHandleCookies)
+    }
+
+    @Test("a decision about a challenge has URLSession's form, with the credential if there is one")
+    func dispositions() {
+        let credential = URLCredential(user: "ada", password: "secret", persistence: .none)
+        let expected: [(ChallengeAnswer, URLSession.AuthChallengeDisposition, URLCredential?)] = [
+            (.systemDefault, .performDefaultHandling, nil), (.use(credential), .useCredential, credential),
+            (.use(nil), .useCredential, nil), (.reject, .rejectProtectionSpace, nil), (.cancel, .cancelAuthenticationChallenge, nil),
+        ]
+        for (answer, disposition, shown) in expected { #expect(answer.disposition == disposition && answer.credential === shown) }
     }
 
     @Test("a value in UTF-8 that was read as Latin-1 is repaired; other text beyond ASCII stays")

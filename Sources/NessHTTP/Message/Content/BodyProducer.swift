@@ -20,15 +20,11 @@ package final class BodyProducer: Sendable {
         /// True while a piece is handed over.
         var isHandingOver = false
         var end: Result<Void, any Error>?
+        /// The task. It may continue after the end: a closure may ignore the error of two pieces that overlap.
         var task: Task<Void, Never>?
         /// The task, if it waits for the reader.
         var waiting: UnsafeContinuation<Void, Never>?
         var onReady: (@Sendable () -> Void)?
-    }
-
-    /// The error of a sequence that gives another number of bytes than announced.
-    private struct WrongLength: Error {
-        let reason: String
     }
 
     private let stream: BodyStream
@@ -92,7 +88,6 @@ package final class BodyProducer: Sendable {
             state.last = Data()
             // A successful end is replaced as well: otherwise a reader would take the discarded bytes for the end of the body.
             state.end = .failure(CancellationError())
-            defer { state.task = nil }
             return (state.task, state.waiting.take(), state.onReady.take())
         }
         if let task { Self.cancel(task) }
@@ -128,12 +123,13 @@ package final class BodyProducer: Sendable {
     private func run() async {
         do {
             try await stream.pieces { try await self.handOver($0) }
-            try checkLength()
+            let count = state.withLock { $0.count }
+            if let length = stream.length, count != length {
+                throw TransportError(.invalidRequest, "the body's sequence ended after \(count) of \(length) bytes")
+            }
             finish(.success(()))
-        } catch let error as WrongLength {
-            finish(.failure(TransportError(.invalidRequest, error.reason)))
         } catch let error as TransportError where error.kind == .invalidRequest {
-            // The sequence reads another body, whose error already explains the failure.
+            // The length is wrong, or the sequence reads another body, whose error already explains the failure.
             finish(.failure(error))
         } catch {
             finish(.failure(TransportError(.invalidRequest, "the body's sequence failed with \(type(of: error))", underlying: error)))
@@ -152,7 +148,7 @@ package final class BodyProducer: Sendable {
                 return false
             }
             guard state.count == length else {
-                throw WrongLength(reason: "the body's sequence produced more than the \(length) bytes announced")
+                throw TransportError(.invalidRequest, "the body's sequence produced more than the \(length) bytes announced")
             }
             state.last = piece
             return true
@@ -184,15 +180,8 @@ package final class BodyProducer: Sendable {
     /// tasks share a writer, which the compiler does not always prevent.
     private static var overlap: TransportError { TransportError(.invalidRequest, "a piece of the body was written while another one was") }
 
-    private func checkLength() throws {
-        let count = state.withLock { $0.count }
-        guard let length = stream.length, count != length else { return }
-        throw WrongLength(reason: "the body's sequence ended after \(count) of \(length) bytes")
-    }
-
     private func finish(_ end: Result<Void, any Error>) {
         let ready: (@Sendable () -> Void)? = state.withLock { state in
-            state.task = nil
             guard state.end == nil else { return nil }
             if case .success = end, !state.isHandingOver {
                 state.piece = state.last

@@ -50,18 +50,15 @@ package struct FileSlice: Sendable {
         guard file.isFileURL else {
             throw TransportError(.invalidRequest, "the body is not a file: its URL's scheme is \(file.scheme ?? "none")")
         }
-        let attributes: [FileAttributeKey: Any]
-        do {
-            attributes = try FileManager.default.attributesOfItem(atPath: file.resolvingSymlinksInPath().path)
-        } catch {
+        let path = file.path
+        var status = stat()
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+            let error = FileError("open", path)
             throw TransportError(.invalidRequest, "the file \(file.lastPathComponent) is missing or inaccessible", underlying: error)
         }
-        guard attributes[.type] as? FileAttributeType == .typeRegular, let size = attributes[.size] as? NSNumber else {
+        guard status.st_mode & S_IFMT == S_IFREG else {
             throw TransportError(.invalidRequest, "\(file.lastPathComponent) is not a regular file")
         }
-        guard access(file.path, R_OK) == 0 else {
-            throw TransportError(.invalidRequest, "the file \(file.lastPathComponent) can't be read")
-        }
-        return size.int64Value
+        return Int64(status.st_size)
     }
 }

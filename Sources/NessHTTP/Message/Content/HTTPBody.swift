@@ -71,23 +71,17 @@ public struct HTTPBody: Sendable, Equatable {
     /// Joins neighbors that are short and in memory. A form has three pieces for each part, and each piece costs a call of the transport.
     private static func joined(_ segments: [Segment]) -> [Segment] {
         guard segments.count > 1 else { return segments }
-        var joined: [Segment] = []
-        var pending = Data()
-        func add() {
-            if !pending.isEmpty { joined.append(.data(pending)) }
-            pending = Data()
-        }
-        for segment in segments {
-            if case .data(let data) = segment, data.count <= longestJoined {
-                if pending.count + data.count > longestJoined { add() }
-                pending += data
-            } else {
-                add()
+        return segments.reduce(into: []) { joined, segment in
+            guard case .data(let data) = segment, data.count <= longestJoined else { return joined.append(segment) }
+            if case .data(var last)? = joined.last, last.count + data.count <= longestJoined {
+                // Removed first, so that no other copy shares its bytes, and they stay in place.
+                joined.removeLast()
+                last += data
+                joined.append(.data(last))
+            } else if !data.isEmpty {
                 joined.append(segment)
             }
         }
-        add()
-        return joined
     }
 
     /// The longest piece that joining makes, in bytes.
@@ -164,7 +158,7 @@ public struct HTTPBody: Sendable, Equatable {
     /// - Throws: An error if the encoding cannot represent the text.
     public static func text(_ text: String, encoding: String.Encoding = .utf8) throws -> HTTPBody {
         guard let data = text.data(using: encoding) else {
-            throw HTTPBodyError.notEncodable("the string can't be represented in the encoding \(encoding)")
+            throw InvalidRequest("the string can't be encoded as \(encoding)")
         }
         let charset = charsets[encoding].map { "; charset=\($0)" } ?? ""
         return HTTPBody(data, headers: [HeaderName.contentType: "text/plain\(charset)"])
@@ -197,20 +191,7 @@ public struct HTTPBody: Sendable, Equatable {
     private static var jsonHeaders: HTTPHeaders { [HeaderName.contentType: "application/json"] }
 }
 
-/// An error in the making of a body.
-package enum HTTPBodyError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The value cannot be represented in bytes, for the given reason.
-    case notEncodable(String)
-
-    /// The reason.
-    package var description: String {
-        switch self {
-        case .notEncodable(let reason): reason
-        }
-    }
-}
-
 extension HTTPBody: RedactedValue {
     /// The length and the header fields. The content is not shown.
-    public var description: String { "\(length.map { "\($0)" } ?? "some") bytes \(headers)" }
+    package var redactedDescription: String { "\(length.map { "\($0)" } ?? "some") bytes \(headers)" }
 }

@@ -12,7 +12,7 @@ extension HTTPBody {
         let body: HTTPBody
         do {
             body = try await finished(HTTPBody(segments: try await resolvedSegments(), headers: headers))
-        } catch let error as HTTPBodyError {
+        } catch let error as InvalidRequest {
             throw TransportError(.invalidRequest, error.description)
         }
         guard body.length != nil || body.hasUnknownLength else {
@@ -37,12 +37,15 @@ extension HTTPBody {
     /// True if the body has a part without a known length.
     private var hasUnknownLength: Bool { segments.contains { HTTPBody(segments: [$0], headers: [:]).length == nil } }
 
-    /// True if the body has a sequence, which a reader may have to wait for.
-    package var isStreamed: Bool {
-        segments.contains { segment in
-            if case .stream = segment { true } else { false }
+    /// The sequences, in order.
+    private var streams: [BodyStream] {
+        segments.compactMap { segment in
+            if case .stream(let stream) = segment { stream } else { nil }
         }
     }
+
+    /// True if the body has a sequence, which a reader may have to wait for.
+    package var isStreamed: Bool { !streams.isEmpty }
 
     /// This body with files whose lengths are read again before it is sent.
     var withUnresolvedFiles: HTTPBody {
@@ -64,19 +67,10 @@ extension HTTPBody {
     }
 
     /// True if an attempt started to send the body, and it cannot be sent again.
-    var isSpent: Bool {
-        segments.contains { segment in
-            if case .stream(let stream) = segment { stream.isSpent } else { false }
-        }
-    }
+    var isSpent: Bool { streams.contains(where: \.isSpent) }
 
     /// True while the connection waits for the caller: for the closure of a part, or for the next piece of a sequence.
-    var isAwaited: Bool {
-        guard isResolved else { return true }
-        return segments.contains { segment in
-            if case .stream(let stream) = segment { stream.isAwaited } else { false }
-        }
-    }
+    var isAwaited: Bool { !isResolved || streams.contains(where: \.isAwaited) }
 
     /// Makes a reader that starts at the first byte. A body may be read any number of times, unless it has a sequence that can be sent only
     /// once: then the second reader throws.

@@ -84,11 +84,11 @@ extension APIProblem: Codable {
 
 extension APIProblem: RedactedValue, LocalizedError {
     /// Kind, status, title and detail in one line. Extensions are left out, because they may be secret.
-    public var description: String {
+    package var redactedDescription: String {
         let redactor = Redactor()
         let kind = redactor.redacted(urlText: type) + (status.map { " (\($0))" } ?? "")
         return ([kind] + [title, detail].compactMap { $0 }.map { redactor.redacted(text: $0).oneLine }).joined(separator: ": ")
     }
-    /// The text for a person: the detail, or else the title.
+    /// The message for a person: the detail, else the title, else the description.
     public var errorDescription: String? { detail ?? title ?? description }
 }

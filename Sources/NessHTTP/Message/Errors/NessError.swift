@@ -77,13 +77,13 @@ public struct NessError: Error, Sendable {
         public static let connectionLost = Kind("connectionLost", "connection lost", isTransient: true)
         /// The response ended before its announced length.
         public static let truncated = Kind("truncated", "truncated response", isTransient: true)
-        /// The server did not send a valid HTTP response.
+        /// The server did not send a valid HTTP response, or broke the protocol of a resumable upload.
         public static let malformedResponse = Kind("malformedResponse", "malformed response", isTransient: true)
-        /// A validator rejected the response. The context holds the response.
+        /// A validator rejected the response, which the error holds.
         public static let validation = Kind("validation", "validation failed")
-        /// The response could not be decoded. The context holds the response.
+        /// The response could not be decoded. The error holds it.
         public static let decoding = Kind("decoding", "decoding failed", isFinal: true)
-        /// A redirect must not or cannot be followed. The context holds its response.
+        /// A redirect must not or cannot be followed, or the URL of a resumable upload is not https. The error holds the response.
         public static let redirect = Kind("redirect", "redirect not followed")
         /// A duplicate handler excluded this request, and the reason names its decision. Or the retry budget did not allow a request that a
         /// loader sent before it had a response.
@@ -93,8 +93,8 @@ public struct NessError: Error, Sendable {
         /// The body is longer than `maximumResponseBytes`. Or a line or an event of a stream, or the body of an error response to a stream
         /// or a download, is longer than 16 MiB.
         public static let responseTooLarge = Kind("responseTooLarge", "response too large")
-        /// A file or folder could not be read or written: the disk is full, the folder is missing, or another download uses the
-        /// destination.
+        /// A file or folder could not be read or written: the disk is full, the folder is missing, or another transfer uses the
+        /// destination or the record.
         public static let fileSystem = Kind("fileSystem", "file system error", isFinal: true)
         /// The request has the field `Cache-Control: only-if-cached`, and no stored response satisfies it (RFC 9111, 5.2.1.7). The request
         /// was not sent.
@@ -113,22 +113,17 @@ public struct NessError: Error, Sendable {
         public static func ~= (kind: Kind, error: any Error) -> Bool { (error as? NessError)?.kind == kind }
     }
 
-    /// The circumstances of an error.
+    /// The circumstances of an error. `NessError` has the request, the response and the underlying error.
     public struct Context: Sendable, CustomReflectable {
-        /// The request. `nil` if the URL was invalid, because then no request was made.
-        public var request: HTTPRequest?
-        /// The response. If the response was cut short, the part that was received. If the circuit breaker, the deadline or a drop ended
-        /// the request after a failed attempt and before the next response, the response of that attempt. `nil` without a response.
-        public var response: HTTPResponse?
+        package var request: HTTPRequest?
+        package var response: HTTPResponse?
         /// The number of times that the request was sent.
         public var attempts: Int
         /// The reason for the failure, in a few words.
         public var reason: String
-        /// The underlying error, if there is one. If the circuit breaker, the deadline or a drop ended the request after a failed attempt,
-        /// the error of that attempt.
-        public var underlying: (any Error)?
+        package var underlying: (any Error)?
         /// The time until the circuit breaker lets a request through again, for an error of the kind `.circuitOpen`; else `nil`.
-        public var circuitOpenTime: Duration?
+        package var circuitOpenTime: Duration?
         /// The method and the target, for an error without a request.
         package var target: String?
         /// The reason of a failure of the kind `.tls`, if it is known.
@@ -199,19 +194,21 @@ public struct NessError: Error, Sendable {
     /// request through. That time is zero while the breaker probes the host. `nil` if neither is known.
     public var retryAfter: Duration? { context.circuitOpenTime ?? context.response?.retryAfter }
 
-    /// The request, if there is one.
+    /// The request. `nil` if the URL was invalid, because then no request was made.
     public var request: HTTPRequest? { context.request }
 
-    /// The response, if there is one.
+    /// The response. If the response was cut short, the part that was received. If the circuit breaker, the deadline or a drop ended the
+    /// request after a failed attempt and before the next response, the response of that attempt. `nil` without a response.
     public var response: HTTPResponse? { context.response }
 
-    /// The underlying error, if there is one, such as a decoder's error or the API's own error (`decodingErrors`).
+    /// The underlying error, if there is one, such as a decoder's error or the API's own error (`decodingErrors`). If the circuit breaker,
+    /// the deadline or a drop ended the request after a failed attempt, the error of that attempt.
     public var underlying: (any Error)? { context.underlying }
 }
 
 extension NessError: RedactedValue, LocalizedError, CustomNSError {
     /// The request, the status and start of the response, the number of attempts and the reason: one line, without secrets.
-    public var description: String {
+    package var redactedDescription: String {
         let context = context
         let redactor = context.redactor
         let asked = context.request.map(redactor.redacted) ?? context.target ?? "request"
@@ -257,15 +254,9 @@ extension NessError: DropError {
     }
 }
 
-/// The reason why a request must not be sent.
+/// The reason why a request cannot be sent: its URL, its body or another part is invalid.
 package struct InvalidRequest: Error, CustomStringConvertible {
     package let description: String
 
     init(_ description: String) { self.description = description }
-}
-
-/// The error of a string that is not a valid URL.
-package struct InvalidURL: Error, Sendable, CustomStringConvertible {
-    /// The reason why the text is not a valid URL.
-    package let description: String
 }

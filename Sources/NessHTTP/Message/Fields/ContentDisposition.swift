@@ -13,6 +13,9 @@ package enum ContentDisposition {
         return safe(extended ?? parameters.first { $0.name == "filename" }?.value ?? "")
     }
 
+    /// The longest name in bytes. File systems allow 255, so a name has room for an ending, such as that of a partial file.
+    private static let maximumLength = 200
+
     /// Makes a name a safe path component; `nil` if nothing is left of it.
     package static func safe(_ name: String) -> String? {
         // The separator of Windows counts as well: the name may come from Windows, or the file may go there. The split is by scalars,
@@ -22,8 +25,8 @@ package enum ContentDisposition {
         name = name.trimmingCharacters(in: .whitespaces)
         name = String(Substring(name.unicodeScalars.drop { $0 == "." }))
         // Shortened by scalars first, because a single Character may be as long as the name.
-        name.unicodeScalars.removeLast(max(0, name.unicodeScalars.count - 200))
-        while name.utf8.count > 200 { name.removeLast() }
+        name.unicodeScalars.removeLast(max(0, name.unicodeScalars.count - maximumLength))
+        while name.utf8.count > maximumLength { name.removeLast() }
         if isPartialName(name) { name += "_" }
         return name.isEmpty ? nil : name
     }
@@ -42,19 +45,10 @@ package enum ContentDisposition {
     private static func decode(_ value: String) -> String? {
         let parts = value.utf8.split(separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
-        var bytes: [UInt8] = []
-        var rest = Array(parts[2])[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let high = rest.first?.hexDigitValue, let low = rest.dropFirst().first?.hexDigitValue {
-                bytes.append(high << 4 | low)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
+        let bytes = Data(PercentEncoding.decode(Array(parts[2])[...]))
         switch Substring(parts[0]).asciiLowercased {
-        case "utf-8": return String(data: Data(bytes), encoding: .utf8)
-        case "iso-8859-1": return String(data: Data(bytes), encoding: .isoLatin1)
+        case "utf-8": return String(data: bytes, encoding: .utf8)
+        case "iso-8859-1": return String(data: bytes, encoding: .isoLatin1)
         default: return nil
         }
     }

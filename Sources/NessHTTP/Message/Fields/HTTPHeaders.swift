@@ -12,8 +12,8 @@
 /// This type does not check or repair fields. Before a request is sent, a name or value that could inject a line fails with
 /// `NessError.Kind.invalidRequest`.
 public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
-    /// One field line.
-    public struct Field: Sendable, Hashable {
+    /// One field line. Its description hides the value if the name stands for a secret.
+    public struct Field: Sendable, Equatable {
         /// The name, unchanged.
         public var name: String
         /// The value, unchanged.
@@ -159,22 +159,16 @@ extension HTTPHeaders.Field {
     public static func == (left: HTTPHeaders.Field, right: HTTPHeaders.Field) -> Bool {
         left.name.isExactly(right.name) && left.value.isExactly(right.value)
     }
-
-    /// Adds the bytes to a hasher.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(ExactText(name))
-        hasher.combine(ExactText(value))
-    }
 }
 
 extension HTTPHeaders.Field: RedactedValue {
     /// The name and the value. The value of a name that suggests a secret is hidden. `Ness.Configuration.secretNames` has no effect.
-    public var description: String { Redactor().redactedLine(self) }
+    package var redactedDescription: String { Redactor().redactedLine(self) }
 }
 
 extension HTTPHeaders: RedactedValue {
     /// Every field, without the values that are secret by `Ness.Configuration.secretNames`.
-    public var description: String { "[\(Redactor(secrets).redacted(self))]" }
+    package var redactedDescription: String { "[\(Redactor(secrets).redacted(self))]" }
 }
 
 extension HTTPHeaders {

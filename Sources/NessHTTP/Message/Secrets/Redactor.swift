@@ -1,8 +1,6 @@
 import Foundation
 
-// The only redactor: errors, logs, `curl` commands, recordings and descriptions show its output.
-
-/// Shows URLs, header fields and other strings without secrets.
+/// Shows URLs, header fields and other strings without secrets. Errors, logs, `curl` commands, recordings and descriptions use it.
 ///
 /// In URLs, header fields, forms and JSON, the values of secret names are hidden. Any other string is hidden as a whole if it contains a
 /// secret name, because it is unknown where the value ends. The values that a request sent as secrets are masked wherever they appear.
@@ -34,12 +32,7 @@ package struct Redactor {
             guard let body = request.body?.plainStart(upTo: Self.searchedLength) else { continue }
             let type = request.sentHeaders[HeaderName.contentType]
             if Self.hasParts(body, type) {
-                for part in Array(body).split(separator: Array("\r\n--".utf8)) {
-                    let halves = part.split(separator: Array("\r\n\r\n".utf8), maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }
-                    guard halves.count == 2 else { continue }
-                    let name = HeaderFieldValue.parameters(halves[0]).first { $0.name == "name" }?.value ?? ""
-                    if reader.isSecret(name, isQuery: true) { values.insert(halves[1]) }
-                }
+                for part in Self.parts(of: body) where reader.isSecret(part.name, isQuery: true) { values.insert(part.value) }
             } else {
                 _ = reader.excerpt(of: body, contentType: type, limit: body.count)
             }
@@ -108,8 +101,8 @@ package struct Redactor {
         guard let scalars = JSONReader.scalars(of: bytes) else { return nil }
         var output: [UInt8] = []
         var copiedEnd = 0
-        var secretObjects = secretObjects(scalars, isQuery)[...]
-        /// The end of the secret objects so far. Objects within them count.
+        var nextObjects = secretObjects(scalars, isQuery)[...]
+        // The end of the secret objects so far. The `value` of an object inside them is hidden as well.
         var secretEnd = 0
         func replace(_ range: Range<Int>, with text: String) {
             output += bytes[copiedEnd..<range.lowerBound] + JSONWriter.text(text)
@@ -123,9 +116,9 @@ package struct Redactor {
             let shown = redacted(scalar.text, isQuery: isQuery, depth: depth + 1)
             if shown != scalar.text { replace(scalar.range, with: shown) }
             guard let value = scalar.value else { continue }
-            while let object = secretObjects.first, object.lowerBound < value.lowerBound {
+            while let object = nextObjects.first, object.lowerBound < value.lowerBound {
                 secretEnd = max(secretEnd, object.upperBound)
-                secretObjects.removeFirst()
+                nextObjects.removeFirst()
             }
             let isSecret = isSecret(scalar.text, isQuery: isQuery)
             if isSecret || (value.lowerBound < secretEnd && scalar.text.equalsIgnoringCase("value")) { replace(value, with: Self.mark) }
@@ -137,6 +130,7 @@ package struct Redactor {
     /// Finds the objects whose `value` is secret by the name in another member, as in `{"value": "…", "name": "password"}`, in order. If
     /// the JSON is cut off, an object without its end may still get such a name.
     private func secretObjects(_ scalars: JSONScalars, _ isQuery: Bool) -> [Range<Int>] {
+        // `nil` for an object without a name.
         var isSecret = [Bool?](repeating: nil, count: scalars.objects.count)
         var key: JSONScalars.Item?
         for scalar in scalars.list {
@@ -199,7 +193,8 @@ package struct Redactor {
     private func component(_ text: Substring.UTF8View) -> String {
         let decoded = PercentEncoding.decode(Substring(text))
         let shown = redacted(decoded, isQuery: true, depth: 1)
-        return shown == decoded ? String(Substring(text)) : shown == Self.mark ? shown : PercentEncoding.encode(shown)
+        if shown == decoded { return String(Substring(text)) }
+        return shown == Self.mark ? shown : PercentEncoding.encode(shown)
     }
 
     // MARK: URLs
@@ -235,6 +230,7 @@ package struct Redactor {
 
     /// The start of a body, or a note in its place.
     package struct Excerpt {
+        /// Tells whether the text is the start of the body. If not, it is a note about a secret body, or about one without text.
         package enum Kind { case shown, hidden, binary }
         package var kind = Kind.shown
         package var text: String
@@ -242,11 +238,11 @@ package struct Redactor {
         package var isCut = false
     }
 
-    /// Returns the start of a body. Text that contains a secret name and is neither JSON nor a form is not shown, and neither are bytes
-    /// that are not text, and a body with parts.
+    /// Returns the start of a body. Text other than JSON and forms is not shown if it contains a secret name. Bytes that are not text and
+    /// a body with parts are never shown.
     /// - Parameter limit: The approximate number of bytes that are read.
     package func excerpt(of body: Data, contentType: String?, limit: Int) -> Excerpt {
-        // A secret value that is cut off at the limit is not recognized. So the end of the text, which may be a part of one, is left out.
+        // A secret value that is cut off at the limit is not recognized. So the end of the text, which may be a part of it, is left out.
         let margin = SecretValues.recognizedLength
         let limit = min(limit, body.count) + 4 * margin
         guard !Self.hasParts(body, contentType), let text = String(utf8: body, limit: limit), !text.utf8.contains(0) else {
@@ -280,6 +276,16 @@ package struct Redactor {
         return "\"\(shown.prefix(200))\(shown.count > 200 || excerpt.isCut ? "\u{2026}" : "")\""
     }
 
+    /// Returns the names and the values of a form with parts.
+    private static func parts(of body: Data) -> [(name: String, value: String)] {
+        Array(body).split(separator: Array("\r\n--".utf8)).compactMap { part -> (name: String, value: String)? in
+            let halves = part.split(separator: Array("\r\n\r\n".utf8), maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }
+            guard halves.count == 2 else { return nil }
+            let name = HeaderFieldValue.parameters(halves[0]).first { $0.name == "name" }?.value ?? ""
+            return (name: name, value: halves[1])
+        }
+    }
+
     /// Checks whether a body has several parts, by its type or, if the type does not say so, by its content.
     package static func hasParts(_ body: Data, _ contentType: String?) -> Bool {
         if contentType?.asciiLowercased.startsExactly(with: "multipart/") == true { return true }
@@ -289,9 +295,14 @@ package struct Redactor {
 }
 
 /// A value whose properties may be secret. Its mirror, which `dump` prints, shows the description only.
-package protocol RedactedValue: CustomStringConvertible, CustomReflectable {}
+package protocol RedactedValue: CustomStringConvertible, CustomReflectable {
+    /// The description, without secrets.
+    var redactedDescription: String { get }
+}
 
 extension RedactedValue {
+    /// The redacted description.
+    public var description: String { redactedDescription }
     /// The description as the only child.
     public var customMirror: Mirror { Mirror(self, children: ["description": description]) }
 }

@@ -62,5 +62,5 @@ public struct ClientIdentity: Sendable, Hashable {
 
 extension ClientIdentity: RedactedValue {
     /// A string without the key and the password.
-    public var description: String { "a client identity" }
+    package var redactedDescription: String { "a client identity" }
 }

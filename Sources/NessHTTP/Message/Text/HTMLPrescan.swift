@@ -32,7 +32,8 @@ struct HTMLPrescan {
         let name = readText(upTo: { $0.isHTMLSpace || $0 == UInt8(ascii: ">") || $0 == UInt8(ascii: "/") })
         var attributes: [String: String] = [:]
         while let (name, value) = readAttribute() { if attributes[name] == nil { attributes[name] = value } }
-        return name == "meta" && !isEnd ? Self.encoding(of: attributes) : nil
+        // A tag without an end may be cut, and its label with it.
+        return name == "meta" && !isEnd && !rest.isEmpty ? Self.encoding(of: attributes) : nil
     }
 
     private static func encoding(of attributes: [String: String]) -> TextEncoding? {
@@ -46,7 +47,7 @@ struct HTMLPrescan {
         }
     }
 
-    /// Returns the encoding that the value of a `content` attribute names: after the first `charset` with a `=`, wherever that is (WHATWG
+    /// Returns the label that the value of a `content` attribute names: after the first `charset` with a `=`, wherever that is (WHATWG
     /// HTML, 2.5.4).
     private static func label(in content: String) -> String? {
         var scan = HTMLPrescan(rest: Array(content.utf8)[...])

@@ -15,7 +15,6 @@ struct LegacyTextDecoder {
     /// Decodes bytes.
     static func decode(_ bytes: UnsafeBufferPointer<UInt8>, from encoding: TextEncoding) -> String {
         var decoder = LegacyTextDecoder(encoding: encoding, bytes: bytes)
-        decoder.output.reserveCapacity(bytes.count)
         if encoding == .iso2022JP { decoder.decodeISO2022JP() } else { decoder.decode() }
         return String(decoding: decoder.output, as: UTF8.self)
     }

@@ -8,8 +8,11 @@ extension TextEncoding {
         let content = bytes.dropFirst(bytes.starts(with: byteOrderMark) ? byteOrderMark.count : 0)
         switch self {
         case .utf8: return String(decoding: content, as: UTF8.self)
-        case .utf16LE, .utf16BE: return Self.utf16(content, isLittleEndian: self == .utf16LE)
-        case .utf32: return Self.utf32(content)
+        case .utf16LE, .utf16BE: return Self.decode(content, as: UTF16.self, isLittleEndian: self == .utf16LE)
+        case .utf32:
+            let isLittleEndian = content.starts(with: [0xFF, 0xFE, 0, 0])
+            let hasMark = isLittleEndian || content.starts(with: [0, 0, 0xFE, 0xFF])
+            return Self.decode(content.dropFirst(hasMark ? 4 : 0), as: UTF32.self, isLittleEndian: isLittleEndian)
         case .replacement: return content.isEmpty ? "" : "\u{FFFD}"
         default: return content.withUnsafeBytes { LegacyTextDecoder.decode($0.bindMemory(to: UInt8.self), from: self) }
         }
@@ -31,24 +34,15 @@ extension TextEncoding {
         }
     }
 
-    private static func utf16(_ bytes: Data, isLittleEndian: Bool) -> String {
-        let bytes = [UInt8](bytes)
-        let units = stride(from: 0, to: bytes.count - 1, by: 2).map { index in
-            let (first, second) = (UInt16(bytes[index]), UInt16(bytes[index + 1]))
-            return isLittleEndian ? second << 8 | first : first << 8 | second
+    /// Decodes units of two or four bytes. The rest of a unit at the end is invalid.
+    private static func decode<Codec: Unicode.Encoding>(_ bytes: Data, as codec: Codec.Type, isLittleEndian: Bool) -> String {
+        let bytes = [UInt8](bytes), size = MemoryLayout<Codec.CodeUnit>.size
+        let order: [Int] = isLittleEndian ? (0..<size).reversed() : Array(0..<size)
+        let units = stride(from: 0, to: bytes.count - size + 1, by: size).map { start -> Codec.CodeUnit in
+            order.reduce(Codec.CodeUnit(0)) { $0 << 8 | Codec.CodeUnit(bytes[start + $1]) }
         }
         // The rest of half a surrogate pair is one invalid unit, even if it has three bytes.
-        let hasRest = bytes.count % 2 == 1 && !(units.last.map(UTF16.isLeadSurrogate) ?? false)
-        return String(decoding: units, as: UTF16.self) + (hasRest ? "\u{FFFD}" : "")
-    }
-
-    private static func utf32(_ bytes: Data) -> String {
-        let isLittleEndian = bytes.starts(with: [0xFF, 0xFE, 0, 0])
-        let bytes = [UInt8](bytes.dropFirst(isLittleEndian || bytes.starts(with: [0, 0, 0xFE, 0xFF]) ? 4 : 0))
-        let units = stride(from: 0, to: bytes.count - 3, by: 4).map { index in
-            let unit = bytes[index..<(index + 4)]
-            return (isLittleEndian ? unit.reversed() : Array(unit)).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        }
-        return String(decoding: units, as: UTF32.self) + (bytes.count % 4 == 0 ? "" : "\u{FFFD}")
+        let hasRest = bytes.count % size > 0 && (units.last as? UInt16).map(UTF16.isLeadSurrogate) != true
+        return String(decoding: units, as: codec) + (hasRest ? "\u{FFFD}" : "")
     }
 }

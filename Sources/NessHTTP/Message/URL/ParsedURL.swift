@@ -105,24 +105,15 @@ package struct ParsedURL: Sendable {
     /// A scheme, a host and a port (RFC 6454).
     package struct Origin: Sendable, Hashable, CustomStringConvertible {
         let scheme: String
-        let host: String
+        let host: ExactText
         let port: Int?
 
-        package static func == (left: Origin, right: Origin) -> Bool {
-            left.port == right.port && left.host.isExactly(right.host) && left.scheme.isExactly(right.scheme)
-        }
-
-        package func hash(into hasher: inout Hasher) {
-            hasher.combine(ExactText(host))
-            hasher.combine(port)
-        }
-
         /// The origin in one line, with its port.
-        package var description: String { "\(scheme)://\(host.oneLine):\(port ?? 0)" }
+        package var description: String { "\(scheme)://\(host.text.oneLine):\(port ?? 0)" }
     }
 
     /// The origin.
-    package var origin: Origin { Origin(scheme: scheme, host: host, port: port) }
+    package var origin: Origin { Origin(scheme: scheme, host: ExactText(host), port: port) }
 
     /// The URL in its normal form (RFC 3986, 6.2), except for escapes: scheme and host in lower case, no default port, no fragment, `/` for
     /// an empty path.

@@ -1,32 +1,28 @@
 extension String {
-    /// The text with each character percent-encoded that a URL cannot contain. `URL(string:)` does not serve: if one character needs
-    /// encoding, it also encodes existing percent signs again. The authority stays unchanged, because a host name is not percent-encoded
-    /// but converted (IDNA).
+    /// The text with each character percent-encoded that a URL cannot contain. `URL(string:)` cannot replace this: if one character needs
+    /// encoding, it also encodes existing percent signs again. The authority stays unchanged. A host name is converted (IDNA) instead.
     var percentEncodedWhereNeeded: String {
-        let bytes = Array(utf8)
-        var authorityEnd = 0
-        let isEnd: (UInt8) -> Bool = { "/?#".utf8.contains($0) }
-        if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8),
-            !bytes[..<colon].contains(where: isEnd)
-        {
-            authorityEnd = bytes[(colon + 3)...].firstIndex(where: isEnd) ?? bytes.count
-        } else if bytes.starts(with: "//".utf8) {
-            authorityEnd = bytes[2...].firstIndex(where: isEnd) ?? bytes.count
-        }
+        let bytes = Array(utf8), authorityEnd = Self.authorityEnd(of: bytes)
         var result = Array(bytes[..<authorityEnd])
         for index in authorityEnd..<bytes.count {
             let byte = bytes[index]
             let isEscape =
                 byte == UInt8(ascii: "%") && index + 2 < bytes.count && bytes[index + 1].hexDigitValue != nil
                 && bytes[index + 2].hexDigitValue != nil
-            if isEscape || byte.isURLCharacter {
-                result.append(byte)
-            } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += "%\(digits.utf8.count < 2 ? "0" : "")\(digits)".utf8
-            }
+            if isEscape || byte.isURLCharacter { result.append(byte) } else { PercentEncoding.append(byte, to: &result) }
         }
         return String(decoding: result, as: UTF8.self)
+    }
+
+    /// Returns the number of bytes up to the end of a URL's authority; 0 without an authority.
+    private static func authorityEnd(of bytes: [UInt8]) -> Int {
+        let isEnd: (UInt8) -> Bool = { "/?#".utf8.contains($0) }
+        if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8),
+            !bytes[..<colon].contains(where: isEnd)
+        {
+            return bytes[(colon + 3)...].firstIndex(where: isEnd) ?? bytes.count
+        }
+        return bytes.starts(with: "//".utf8) ? bytes[2...].firstIndex(where: isEnd) ?? bytes.count : 0
     }
 }
 

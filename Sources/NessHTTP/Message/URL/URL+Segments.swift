@@ -5,10 +5,10 @@ extension URL {
     ///
     /// All characters of a segment except the unreserved ones are percent-encoded, so that any value stays one segment.
     /// - Parameter segments: The segments, as text.
-    /// - Throws: `InvalidURL` for `.`, `..` and the empty segment, which would lead to another path.
+    /// - Throws: `InvalidRequest` for `.`, `..` and the empty segment, which would lead to another path.
     func appending(segments: [String]) throws -> URL {
         for segment in segments where ["", ".", ".."].contains(segment) {
-            throw InvalidURL(description: "\"\(segment)\" cannot be a segment of a path")
+            throw InvalidRequest("\"\(segment)\" cannot be a segment of a path")
         }
         let text = relativeString
         let end = text.firstIndex { "?#".contains($0) } ?? text.endIndex
@@ -16,7 +16,7 @@ extension URL {
         let separator = end == text.startIndex || text[..<end].hasSuffix("/") ? "" : "/"
         let path = segments.map(PercentEncoding.encode).joined(separator: "/")
         guard let url = URL(string: text[..<end] + separator + path + text[end...], relativeTo: baseURL) else {
-            throw InvalidURL(description: "segments cannot be appended to this URL")
+            throw InvalidRequest("segments cannot be appended to this URL")
         }
         return url
     }
@@ -47,16 +47,8 @@ extension URL {
 
     /// Checks quickly whether a URL may have dot segments. Most have none.
     static func mayHaveDotSegments(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
-            var isAfterSlash = false
-            for byte in bytes {
-                // A dot, or the beginning of an encoded one.
-                if isAfterSlash, byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%") { return true }
-                isAfterSlash = byte == UInt8(ascii: "/")
-            }
-            return false
-        }
+        // A dot after a slash, or the beginning of an encoded one.
+        zip(text.utf8, text.utf8.dropFirst()).contains { $0 == UInt8(ascii: "/") && ".%".utf8.contains($1) }
     }
 
     private static func removingDotSegments(_ path: Substring) -> String {

@@ -26,5 +26,13 @@ struct CredentialAttempt: AuthenticatedAttempt {
 
     func noteFailedAuthentication() { context.call.noteFailedAuthentication() }
 
+    func beginWaitForRefresh(startsRefresh: Bool) {
+        guard let observation = context.call.observation else { return }
+        if startsRefresh { observation.willRefresh() }
+        observation.wait(at: .refresh)
+    }
+
+    func endWaitForRefresh() { context.call.observation?.endWait(at: .refresh) }
+
     func register(_ refresh: RunningRefresh) -> (@Sendable () -> Void)? { running.add(refresh, context.call.options.epoch) }
 }

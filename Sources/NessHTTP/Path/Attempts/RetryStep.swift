@@ -62,7 +62,7 @@ final class RetryStep: Sendable {
         guard let control = control(for: failed, in: context) else { return nil }
         let decision = await control.shouldRetry(failed)
         if decision == .noRetry || Task.isCancelled { return nil }
-        if failed.isRefused(by: control) { context.call.noteRefusal(inAttempt: failed.number) }
+        if failed.isRefused(by: control) { context.call.noteUnprocessed(inAttempt: context.attempt - 1) }
         guard case .retryAfter(let seconds) = decision, seconds > 0 else { return .zero }
         return seconds.isFinite ? .seconds(min(seconds, 1e9)) : .seconds(1_000_000_000)
     }
@@ -86,7 +86,7 @@ final class RetryStep: Sendable {
         var outcome = outcome
         var response = try? outcome.get()
         if let received = response {
-            context.call.observation?.notify { $0.requestDidReceive(received, to: request) }
+            context.call.observation?.didReceive(received, to: request)
             do {
                 // The validators judged the head of a stream before its body was delivered.
                 if context.options.sink?.isRestartable != false {
@@ -106,8 +106,9 @@ final class RetryStep: Sendable {
         let repetition = Repetition(after: outcome, response, of: request, in: context)
         if repetition.isRuledOut { return .failure(Unaccepted(outcome, nil)) }
         let error: (any Error)? = if case .failure(let error) = outcome { error } else { nil }
+        let number = max(1, context.attempt - context.call.facts.attemptsBeforeProgress)
         let attempt = FailedAttempt(
-            request: request, response: response, error: error, number: context.attempt, elapsed: clock.elapsed() - start,
+            request: request, response: response, error: error, number: number, elapsed: clock.elapsed() - start,
             mayHaveReachedServer: repetition == .ifSafe, retryAfter: response?.retryAfter)
         return .failure(Unaccepted(outcome, attempt))
     }
@@ -159,7 +160,9 @@ extension Repetition {
         after outcome: Result<HTTPResponse, any Error>, _ response: HTTPResponse?, of request: HTTPRequest, in context: CallContext
     ) {
         let call = context.call
-        if let response, response.source == .cache, CacheControl(ofRequest: response.request.headers).has("only-if-cached") {
+        if let response, response.source == .cache || response.source == .stale,
+            CacheControl(ofRequest: response.request.headers).has("only-if-cached")
+        {
             self = .never("the request forbids the network, so no attempt changes what is stored")
         } else if request.body?.isSpent == true {
             self = .never("the request's body can be sent only once")

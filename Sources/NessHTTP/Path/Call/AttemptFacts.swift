@@ -6,6 +6,8 @@ struct AttemptFacts: Sendable {
     var renewals = CredentialRenewals()
     /// The first attempt in which a server may have acted on the request; `nil` for none.
     var firstAction: Int?
+    /// The number of attempts before the last one in which a resumable upload has moved. They do not count for the retry policy.
+    var attemptsBeforeProgress = 0
 }
 
 /// The role of an `Authentication` in an attempt.

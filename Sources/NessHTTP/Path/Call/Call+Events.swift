@@ -9,19 +9,13 @@ extension Call {
     var hasSucceeded: Bool { state.withLock { $0.hasSucceeded == true } }
 
     /// The progress of the current attempt.
-    var progress: TransferProgress {
-        state.withLock { $0.counts.progress(of: kind, expecting: options.download?.expectation?.size) }
-    }
+    var progress: TransferProgress { state.withLock { $0.counts.progress(of: kind, expecting: options.download?.expectation?.size) } }
 
     /// The progress of the request's body in the current attempt.
-    var uploadProgress: TransferProgress {
-        state.withLock { $0.counts.uploadProgress }
-    }
+    var uploadProgress: TransferProgress { state.withLock { $0.counts.uploadProgress } }
 
     /// The progress of the response's body in the current attempt.
-    var downloadProgress: TransferProgress {
-        state.withLock { $0.counts.downloadProgress }
-    }
+    var downloadProgress: TransferProgress { state.withLock { $0.counts.downloadProgress } }
 
     /// Adds a progress listener. If bytes have moved already, it is notified immediately.
     func listen(_ listener: @escaping ProgressReporter.Listener, atEnd end: (@Sendable () -> Void)?) {
@@ -40,10 +34,17 @@ extension Call {
     /// - Parameters:
     ///   - event: The event.
     ///   - attempt: The number of this call's attempt that the exchange belongs to.
-    func report(_ event: ExchangeEvent, attempt: Int) {
-        let reporter = state.withLock { $0.counts.count(event, attempt: attempt, of: kind) ? $0.counts.reporter : nil }
+    ///   - other: The request of the call that started the exchange; `nil` if this call did.
+    func report(_ event: ExchangeEvent, attempt: Int, joining other: HTTPRequest?) {
+        let (reporter, part) = state.withLock { state in
+            (state.counts.count(event, attempt: attempt, of: kind) ? state.counts.reporter : nil, state.counts.part)
+        }
         reporter?.update(progress)
-        observation?.report(event)
+        if let part, case .interim(let head) = event { part.interim(head.response) }
+        if let observation {
+            let shown = other.map { event.shown(to: CallContext(self), insteadOf: $0) } ?? event
+            observation.report(shown, isJoined: other != nil)
+        }
         if options.listeners?.hearsHeads == true { tellListeners(of: event) }
     }
 
@@ -67,12 +68,27 @@ extension Call {
                 }
                 if let queue { queue.async(execute: notify) } else { notify() }
             }
-        case .began, .waitsForNetwork, .sent, .received, .connection: break
+        case .waits, .waited, .began, .waitsForNetwork, .sent, .received, .connection, .ended: break
         }
     }
 
     /// Reports the last progress, when the call ends.
-    func finishProgress() {
-        state.withLock { $0.counts.reporter }?.finish(progress, hasSucceeded: hasSucceeded)
+    func finishProgress() { state.withLock { $0.counts.reporter }?.finish(progress, hasSucceeded: hasSucceeded) }
+}
+
+extension ExchangeEvent {
+    /// Returns the event for the observers of a call that has joined the exchange: with the identifier, the tags and the secret names of its request.
+    fileprivate func shown(to context: CallContext, insteadOf other: HTTPRequest) -> ExchangeEvent {
+        switch self {
+        case .began(let exchange): return .began(exchange.observed(by: context.request))
+        case .ended(let exchange, let outcome):
+            let shown = outcome.map { response in
+                var response = response
+                response.request = response.request.observed(by: context.request)
+                return response
+            }.mapError { context.explain($0, of: other) }
+            return .ended(exchange.observed(by: context.request), shown)
+        case .head, .waits, .waited, .waitsForNetwork, .sent, .received, .connection, .interim: return self
+        }
     }
 }

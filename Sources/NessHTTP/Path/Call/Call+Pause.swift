@@ -6,17 +6,15 @@ extension Call {
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
     /// True if a pause has ended the call's part in its last flight, and the attempt has not waited for the resume yet.
-    var isInterrupted: Bool { isContinuable && state.withLock { $0.hasNewPause && $0.active?.isInterrupted == true } }
+    var isInterrupted: Bool { isPausable && state.withLock { $0.hasNewPause && $0.active?.isInterrupted == true } }
 
     /// Pauses the call: it leaves its flight, and its attempt waits. The time of the pause does not count for the deadline.
     func pause() {
         let now = clock.elapsed()
         guard let pause = state.withLock({ $0.pause(Waiter {}, at: now) }) else { return }
         pause.deadlineTimer?.cancel()
-        // The task may not have started the call yet. Observers must receive the start first.
-        observation?.begin(request)
         observation?.attemptDidEnd()
-        observation?.notify { [request] in $0.requestDidPause(request) }
+        observation?.notifyElsewhere { [request] in $0.requestDidPause(request) }
         for member in pause.others where !member.context.isLoaderMade { member.leave(becauseOf: Paused()) }
         switch pause.wait {
         case .flight(let member): member.leave(becauseOf: Paused())
@@ -31,13 +29,13 @@ extension Call {
         // A credential may have expired during the pause.
         restoreRenewals()
         if let timeLeft { startDeadline(after: max(timeLeft, .zero)) }
-        observation?.notify { [request] in $0.requestDidResume(request) }
+        observation?.notifyElsewhere { [request] in $0.requestDidResume(request) }
         waiter.resume()
     }
 
     /// Waits before the next attempt. A pause ends the wait: the attempt then follows the resume.
     func sleep(_ delay: Duration) async throws {
-        guard isContinuable else { return try await clock.sleep(delay) }
+        guard isPausable else { return try await clock.sleep(delay) }
         let sleep = Task { [clock] in try await clock.sleep(delay) }
         if !state.withLock({ $0.startDelay(sleep) }) { sleep.cancel() }
         let outcome = await withTaskCancellationHandler {

@@ -10,13 +10,13 @@ import NessPromise
 ///
 /// The call is internal: loaders and observers see only `HTTPRequest`.
 final class Call: Sendable {
-    /// The request as the caller made it. Errors name this one.
+    /// The request as the caller made it. Errors name it.
     let request: HTTPRequest
     /// The caller's options. Boxed, because every step of a request passes them on.
     let boxedOptions: CopyOnWriteBox<CallOptions>
-    /// True if the call can be continued after a pause. Stored here, because an async function that reads `options` has room for all of
+    /// True if the call can be paused. Stored here, because an async function that reads `options` has room for all of
     /// them.
-    let isContinuable: Bool
+    let isPausable: Bool
     /// The mistake of the caller that keeps the request from being made; `nil` for a valid request.
     let fault: (any Error)?
     /// The manager's clock.
@@ -37,20 +37,20 @@ final class Call: Sendable {
     ) {
         switch request {
         case .success(let request): (self.request, fault) = (request, nil)
-        case .failure(let error): (self.request, fault) = (Self.none, error)
+        case .failure(let error): (self.request, fault) = (Self.placeholder, error)
         }
         if observers.isEmpty || fault != nil {
             observation = nil
         } else {
-            observation = Observation(observers, isDownload: options.kind == .download, clock: clock)
+            observation = Observation(observers, of: self.request, isDownload: options.kind == .download, clock: clock)
         }
-        isContinuable = options.isContinuable
+        isPausable = options.kind.isPausable
         boxedOptions = CopyOnWriteBox(options)
         self.clock = clock
     }
 
     /// Stands for a request that could not be made. Nothing shows or sends it.
-    private static let none = HTTPRequest(url: URL(fileURLWithPath: "/"))
+    private static let placeholder = HTTPRequest(url: URL(fileURLWithPath: "/"))
 
     var options: CallOptions { boxedOptions.fields }
 
@@ -109,7 +109,7 @@ final class Call: Sendable {
         if hasEnded { throw CancellationError() }
         try Task.checkCancellation()
         if let reason = running.refusal(of: options.epoch) { throw error(.dropped, reason) }
-        observation?.begin(request)
+        observation?.begin()
         guard let deadline = request.deadline else { return }
         guard deadline > .zero else {
             if let shared = request[SharedDeadline.self] { throw error(.timedOut, "the deadline of \(shared) has passed") }
@@ -126,10 +126,10 @@ final class Call: Sendable {
     /// True once the call has ended, or has nothing left but the reader of its stream. Its task may not have noticed yet.
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
-    /// Ends the call. Only the first end counts. Callable from any thread, without a lock held.
+    /// Ends the call. Only the first end counts. The caller may be on any thread, but must not hold a lock.
     /// - Parameters:
-    ///   - outcome: The response or the error. The owner makes its value from the response during this call. If it fails to, the call ends
-    ///     with its error.
+    ///   - outcome: The response or the error. The owner makes its value from the response before this method returns. If the owner fails,
+    ///     the call ends with the owner's error.
     ///   - isDrop: True if the call's promise was dropped, and has settled already.
     func end(with outcome: Result<HTTPResponse, any Error>, isDrop: Bool = false) {
         if hasEnded { return }
@@ -149,16 +149,18 @@ final class Call: Sendable {
         _ ended: CallState.End, _ outcome: Result<HTTPResponse, any Error>, isDrop: Bool, _ settle: (@Sendable () -> Void)? = nil
     ) {
         ended.deadlineTimer?.cancel()
-        // Before the promise settles: a handler may start another download to the same file.
+        // Before the promise settles: a handler may start another transfer of the same file.
         ended.held.job?.detach()
+        options.upload?.callDidEnd()
         options.sink?.callDidEnd(outcome)
-        if ended.tellsObservers { observation?.end(request, outcome, attempts: attempts, isDrop: isDrop) }
+        if ended.tellsObservers { notifyOfEnd(ended, outcome, isDrop: isDrop) }
         finishProgress()
         // Before the promise settles: from then on nothing may be sent for the call. Requests that a loader made end with the loader's
         // task.
         for member in ended.held.others where !member.context.isLoaderMade { member.leave() }
         switch ended.held.wait {
         case .flight(let member): member.leave()
+        // A loader may wait for the rest of the path in a separate task, which the cancellation below does not reach.
         case .pause(let waiter, _): waiter.resume(.failure(CancellationError()))
         case .delay, .none: break
         }
@@ -168,6 +170,14 @@ final class Call: Sendable {
         }
         ended.task?.cancel()
         ended.unregister()
+    }
+
+    /// Notifies the observers of the end. After a drop that happens on another thread, for which a reset and a shutdown wait.
+    private func notifyOfEnd(_ ended: CallState.End, _ outcome: Result<HTTPResponse, any Error>, isDrop: Bool) {
+        guard let observation else { return }
+        guard isDrop, let registry = ended.held.registration?.0 else { return observation.end(outcome, attempts: attempts, isDrop: isDrop) }
+        let work = registry.beginNotification()
+        observation.end(outcome, attempts: attempts, isDrop: true) { registry.endWork(work) }
     }
 
     /// Drops the call through its owner. A call without an owner, or whose promise has settled with a stream, is ended directly.
@@ -202,7 +212,7 @@ final class Call: Sendable {
         func outcome(_ response: HTTPResponse) -> Result<HTTPResponse, any Error> { error.map { .failure($0) } ?? .success(response) }
         switch state.withLock({ $0.endReading(with: error, isDrop: isDrop) }) {
         case .call(let ended, let response): finish(ended, outcome(response), isDrop: isDrop)
-        case .observers(let response): observation?.end(request, outcome(response), attempts: attempts, isDrop: isDrop)
+        case .observers(let response): observation?.end(outcome(response), attempts: attempts, isDrop: isDrop)
         case nil: break
         }
     }
@@ -229,7 +239,8 @@ final class Call: Sendable {
         // Attached first: an end of the call at this moment must find the caller attached.
         job?.attach()
         do {
-            try state.withLock { try $0.enter(member) }?.detach()
+            let earlierJob = try state.withLock { try $0.enter(member) }
+            earlierJob?.detach()
         } catch {
             job?.detach()
             throw error
@@ -243,11 +254,12 @@ final class Call: Sendable {
         try state.withLock { try $0.leave(member, isInterrupted: isInterrupted) }
     }
 
-    /// Sets the source of the partial response while a flight runs for this call; `nil` once the flight has ended.
-    func setPartialResponse(_ source: (any PartialResponse)?) { _ = state.withLock { $0.setPartial(source) } }
-
     /// The part of the response that has arrived, as this caller may see it; `nil` before the head.
-    var responseSoFar: HTTPResponse? { state.withLock { $0.active?.partial }?.response.map { CallContext(self).shown($0) } }
+    var responseSoFar: HTTPResponse? {
+        // The response is read outside the lock, because it takes the flight's lock.
+        let flight = state.withLock { $0.flight ?? $0.active?.others.last?.flight }
+        return flight?.response.map { CallContext(self).shown($0) }
+    }
 
     // MARK: the attempts
 
@@ -258,7 +270,7 @@ final class Call: Sendable {
     /// contains the response and the error of this attempt.
     func noteFailure(_ failure: Unaccepted) { state.withLock { $0.noteFailure(failure) } }
 
-    /// The facts that the attempts have found out.
+    /// The facts that the attempts have established.
     var facts: AttemptFacts { state.withLock { $0.facts } }
 
     /// True if a server may have acted on the request in some attempt, even if the last attempt failed before it reached a server.
@@ -267,12 +279,12 @@ final class Call: Sendable {
     /// Notes that a server may have acted on the request in an attempt.
     func noteAction(inAttempt number: Int) { state.withLock { $0.facts.firstAction = $0.facts.firstAction ?? number } }
 
-    /// Notes that the server said that it has not processed the request of an attempt.
-    func noteRefusal(inAttempt number: Int) { state.withLock { if $0.facts.firstAction == number { $0.facts.firstAction = nil } } }
+    /// Notes the server's statement that it has not processed the request of an attempt.
+    func noteUnprocessed(inAttempt number: Int) { state.withLock { if $0.facts.firstAction == number { $0.facts.firstAction = nil } } }
 
     /// Notes the role of the `Authentication`, before it adds the credential of an attempt.
-    /// - Parameter isPresent: True if the request gets a credential. If false, an earlier request of the attempt may have had one, so its
-    ///   role stays, except that a failed renewal is cleared.
+    /// - Parameter isPresent: True if the request gets a credential. If false, an earlier request of the attempt may have had one. Its role
+    ///   then stays, but a failed renewal is cleared.
     func beginAuthentication(isPresent: Bool) {
         state.withLock { if isPresent || $0.facts.authentication == .hasFailed { $0.facts.authentication = .handles401 } }
     }
@@ -284,8 +296,25 @@ final class Call: Sendable {
     /// - Returns: True if the renewal was still unused.
     func consumeRenewal(after statusCode: Int) -> Bool { state.withLock { $0.facts.renewals.consume(after: statusCode) } }
 
-    /// Makes the renewals available again, because a credential may expire while a download is paused.
+    /// Makes the renewals available again, because a credential may expire while a transfer is paused.
     func restoreRenewals() { state.withLock { $0.facts.renewals = CredentialRenewals() } }
+
+    /// Notes that a resumable upload has moved in an attempt. The retry policy and the renewals start over.
+    func noteProgress(inAttempt number: Int) {
+        state.withLock { state in
+            state.facts.attemptsBeforeProgress = number - 1
+            state.facts.renewals = CredentialRenewals()
+        }
+    }
+
+    /// Notes the part of a resumable upload that is sent next. Its progress is that of the file.
+    func beginPart(_ part: UploadPart) { state.withLock { $0.counts.begin(part) } }
+
+    /// Notes that the server has the whole file of a resumable upload.
+    func noteCompletion(of length: Int64) { state.withLock { $0.counts.complete(length) } }
+
+    /// Notes that a part of a resumable upload has ended.
+    func endPart() { state.withLock { $0.counts.part = nil } }
 }
 
 extension Call {
@@ -309,10 +338,4 @@ protocol CallOwner: AnyObject, Sendable {
     /// - Returns: A closure that settles the owner with the value.
     func settlement(by response: HTTPResponse) throws -> @Sendable () -> Void
     func settle(failing error: any Error)
-}
-
-/// A source of the part of a response that has arrived.
-protocol PartialResponse: AnyObject, Sendable {
-    /// The part of the response that has arrived; `nil` before the head.
-    var response: HTTPResponse? { get }
 }

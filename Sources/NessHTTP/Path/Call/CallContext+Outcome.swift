@@ -41,9 +41,11 @@ extension CallContext {
         case is CancellationError, PromiseError.dropped:
             return self.error(.dropped, "the request was canceled")
         case is Call.Paused:
-            return self.error(.dropped, "the download is paused")
+            return self.error(.dropped, "the request is paused")
         case let error as TransportError:
             return self.error(error)
+        case let error as InvalidRequest:
+            return self.error(.invalidRequest, error.description)
         case let error as FileError:
             return self.error(.fileSystem, error.description, underlying: error)
         default: return error

@@ -26,21 +26,24 @@ struct CallContext: Sendable {
     }
 
     var call: Call { box.fields.call }
-    /// The request that errors name.
+    /// The request that errors name: the caller's, even after a replacement, or the one that a loader made itself.
     var request: HTTPRequest { box.fields.request }
     var options: CallOptions { box.fields.options.fields }
     var validators: [any ResponseValidator] { isLoaderMade ? [] : call.options.validators }
     /// The transport of this call alone; `nil` for the manager's.
     var transport: (any Transport)? { call.options.overrides?.transport }
-    /// True if the request may share an exchange or a stored response. False for a stream, whose body has only one reader. False for a
-    /// request with its own transport or its own loaders at `.exchange`, which may change the exchange in any way.
+    /// True if the request may share an exchange or a stored response. False for a stream, whose body has only one reader, and for the steps
+    /// of a resumable upload. False for a request with its own transport or its own loaders at `.exchange`, which may change the exchange in
+    /// any way.
     var mayShare: Bool {
         let overrides = call.options.overrides
-        return options.kind != .stream && overrides?.transport == nil && overrides?.loaders.exchange.isEmpty != false
+        let isSeparate = options.kind == .stream || options.upload != nil || overrides?.transport != nil
+        return !isSeparate && overrides?.loaders[.exchange].isEmpty != false
     }
     /// True if a custom loader made the request, on behalf of the call.
     var isLoaderMade: Bool { box.fields.isLoaderMade }
-    /// The identifier of the caller's request, or of the request that a hook or a redirect decision put in its place.
+    /// The identifier of the request whose response gets the validators and the sink of this context. It differs from `request.id` after
+    /// `acceptingReplacement(_:)`.
     var requestID: Int { box.fields.requestID }
     /// The number of the attempt, counted from 1.
     var attempt: Int {
@@ -57,8 +60,7 @@ struct CallContext: Sendable {
         get { box.fields.cookies }
         set { box.change { $0.cookies = newValue } }
     }
-
-    /// The job that the members of a flight attach to; `nil` for a request that cannot be continued.
+    /// The job that the members of a flight attach to; `nil` for a request other than a download.
     var job: DownloadJob? {
         get { box.fields.job }
         set { box.change { $0.job = newValue } }
@@ -77,6 +79,28 @@ struct CallContext: Sendable {
         return RequestIdentity(
             request, of: options.kind, to: options.download, identifiedBy: options.duplicateIdentifier,
             ignoring: ignoredHeaders, in: options.environment, keepingCredentialInside: credentialScope, besides: cookies)
+    }
+
+    /// The job of a resumable upload; `nil` for any other request, and for a new request of a loader.
+    var upload: UploadJob? {
+        // Not inlined: the frame of the caller would have room for the options.
+        @inline(never) get { options.upload }
+    }
+
+    /// Returns the context of a step of a resumable upload, with the credential that its origin gets.
+    /// - Parameters:
+    ///   - origin: The origin of the step's URL.
+    ///   - creation: The caller's request. A trusted origin gets the manager's credential only if this request does.
+    func forStep(at origin: UploadOrigin, of creation: HTTPRequest) -> CallContext {
+        var options = options
+        switch (origin, options.authentication) {
+        case (.other, _): options.authentication = .none
+        case (.trusted, .inherited) where authentication(for: creation) != nil: options.authentication = .environment
+        default: return self
+        }
+        var context = self
+        context.box.change { [options] in $0.options = CopyOnWriteBox(options) }
+        return context
     }
 
     /// Returns the context for a request that replaces the caller's: the caller's validators, sink and decoder apply to its response.
@@ -98,12 +122,14 @@ struct CallContext: Sendable {
         options.sink = nil
         // Otherwise the handler of duplicates would decide about a request that no caller made.
         options.duplicateIdentifier = nil
-        options.overrides = self.call.options.overrides
+        options.overrides = call.options.overrides
         options.execution = .promiseAboveFlights
-        let call = Call(.success(request), options, clock: clock)
+        let separateCall = Call(.success(request), options, clock: clock)
         var context = self
         context.box.change { fields in
-            (fields.call, fields.request, fields.options) = (call, request, call.boxedOptions)
+            fields.call = separateCall
+            fields.request = request
+            fields.options = separateCall.boxedOptions
             fields.isLoaderMade = false
         }
         return context
@@ -117,8 +143,11 @@ struct CallContext: Sendable {
         var context = self
         context.box.change { fields in
             fields.request = request.inheriting(from: call.request)
-            (fields.options, fields.isLoaderMade, fields.requestID) = (CopyOnWriteBox(call.options.forLoaderMadeRequest), true, request.id)
-            (fields.credentialScope, fields.cookies) = (nil, nil)
+            fields.options = CopyOnWriteBox(call.options.forLoaderMadeRequest)
+            fields.isLoaderMade = true
+            fields.requestID = request.id
+            fields.credentialScope = nil
+            fields.cookies = nil
         }
         return context
     }

@@ -7,6 +7,8 @@ struct CallCounts: Sendable {
     private var toReceive: Int64?
     /// True once the head of the current response has arrived.
     private var hasHead = false
+    /// The part of a resumable upload that is being sent; `nil` for any other request.
+    var part: UploadPart?
     /// Reports progress to listeners; `nil` until the first listener is added.
     var reporter: ProgressReporter?
 
@@ -24,6 +26,16 @@ struct CallCounts: Sendable {
         if response.file != nil, let toReceive { received = toReceive }
     }
 
+    /// A part of a resumable upload starts.
+    mutating func begin(_ part: UploadPart) {
+        self.part = part
+        toSend = part.length
+        if !part.bytes.isEmpty { sent = part.bytes.lowerBound }
+    }
+
+    /// The server has the whole file of a resumable upload.
+    mutating func complete(_ length: Int64) { (sent, toSend) = (length, length) }
+
     /// Counts an event of an exchange.
     /// - Parameter attempt: The number of the call's attempt that the exchange belongs to.
     /// - Returns: True if the progress has changed.
@@ -31,15 +43,21 @@ struct CallCounts: Sendable {
         switch event {
         case .began:
             attempts = attempt
-            (sent, toSend) = (0, nil)
+            (sent, toSend) = part.map { ($0.bytes.isEmpty ? sent : $0.bytes.lowerBound, $0.length) } ?? (0, nil)
             // A download resumes its partial file, so the received bytes also count for the next attempt.
             if kind != .download { (received, toReceive, hasHead) = (0, nil, false) }
             return false
         // The progress of a download is that of its file.
         case .sent where kind == .download: return false
-        case .sent(let bytes, let total): (sent, toSend) = (bytes, total)
+        case .sent(let bytes, let total):
+            guard let part else {
+                (sent, toSend) = (bytes, total)
+                break
+            }
+            if part.bytes.isEmpty { return false }
+            sent = part.bytes.lowerBound + min(bytes, Int64(part.bytes.count))
         case .received(let bytes, let total): (received, toReceive, hasHead) = (bytes, total, true)
-        case .waitsForNetwork, .connection, .interim, .head: return false
+        case .waits, .waited, .waitsForNetwork, .connection, .interim, .head, .ended: return false
         }
         return true
     }

@@ -22,8 +22,8 @@ struct CallOptions: Sendable {
     var epoch: Int?
     /// The destination of a download; `nil` for any other kind.
     var download: DownloadTarget?
-    /// True if a later attempt can continue an earlier one: the call can be paused.
-    var isContinuable: Bool { download != nil }
+    /// The job of a resumable upload; `nil` for any other request.
+    var upload: UploadJob?
     /// Takes the response's body as it arrives; `nil` to collect the body in memory.
     var sink: (any BodySink)?
     /// The closures that receive events of the request while it runs; `nil` for none.

@@ -20,18 +20,16 @@ struct CallState: Sendable {
         fileprivate(set) var wait = Wait.none
         /// The flights beside that of `wait`: those that a loader has started meanwhile, and those of requests that loaders made.
         fileprivate(set) var others: [Flight.Member] = []
-        /// `nil` without a deadline, and during a pause.
-        fileprivate(set) var deadline: Deadline?
+        /// The deadline while it runs, with its end on the manager's clock; `nil` without a deadline, and during a pause.
+        fileprivate(set) var deadline: (timer: StartedTimer, end: Duration)?
         /// Fails the work that a stored response can replace; `nil` if the deadline ends the call itself: see `Call.untilDeadline(_:)`.
         fileprivate var abandon: (@Sendable (any Error) -> Void)?
         /// The manager's registry, and the call's number in it; `nil` before the start.
         fileprivate(set) var registration: (registry: RunningRequests, id: Int)?
-        /// The job that the caller is attached to; `nil` before the first flight, and for a request that cannot be continued.
+        /// The job that the caller is attached to; `nil` before the first flight, and for a request other than a download.
         fileprivate(set) var job: DownloadJob?
         /// True if a pause has ended the call's part in its last flight, or kept the call from entering one.
         fileprivate(set) var isInterrupted = false
-        /// The source of the current exchange's partial response.
-        fileprivate(set) var partial: (any PartialResponse)?
         /// The last attempt that failed and that another one may follow; `nil` for none.
         fileprivate(set) var lastFailure: Unaccepted?
 
@@ -61,13 +59,6 @@ struct CallState: Sendable {
         case pause(Waiter, left: Duration?)
     }
 
-    /// The deadline while it runs.
-    struct Deadline: Sendable {
-        let timer: StartedTimer
-        /// On the manager's clock.
-        let end: Duration
-    }
-
     private(set) var phase = Phase.active
     /// Not `nil` exactly in the phase `active`. It is not the payload of that phase, because Swift changes only the payload of an optional
     /// in place. For any other enum, each event would copy all references out and back in.
@@ -82,15 +73,9 @@ struct CallState: Sendable {
 
     var hasEnded: Bool { active == nil }
 
-    var isPaused: Bool {
-        if case .pause = active?.wait { return true }
-        return false
-    }
+    var isPaused: Bool { if case .pause = active?.wait { true } else { false } }
 
-    var isDropped: Bool {
-        if case .ended(_, true) = phase { return true }
-        return false
-    }
+    var isDropped: Bool { if case .ended(_, true) = phase { true } else { false } }
 
     /// The response that the call ended with; for a stream, the response whose body is being read.
     var response: HTTPResponse? {
@@ -102,10 +87,7 @@ struct CallState: Sendable {
     }
 
     /// The error that the call ended with.
-    var failure: (any Error)? {
-        if case .ended(.failure(let error), _) = phase { return error }
-        return nil
-    }
+    var failure: (any Error)? { if case .ended(.failure(let error), _) = phase { error } else { nil } }
 
     /// True if the request has succeeded; `nil` until it has ended.
     var hasSucceeded: Bool? { hasEnded ? response != nil : nil }
@@ -235,14 +217,6 @@ struct CallState: Sendable {
         if isActive == nil { throw CancellationError() }
     }
 
-    /// Another partial response takes the place of the last one, which is released outside the lock.
-    mutating func setPartial(_ source: (any PartialResponse)?) -> (any PartialResponse)? {
-        change { active in
-            defer { active.partial = source }
-            return active.partial
-        } ?? nil
-    }
-
     // MARK: the deadline
 
     /// The end of the deadline, on the manager's clock; `nil` while it does not run.
@@ -256,7 +230,7 @@ struct CallState: Sendable {
                 active.wait = .pause(waiter, left: time)
                 return false
             }
-            active.deadline = Deadline(timer: timer, end: end)
+            active.deadline = (timer, end)
             return true
         } ?? false
     }
@@ -277,7 +251,7 @@ struct CallState: Sendable {
     mutating func prolongDeadline(_ timer: StartedTimer) -> Bool {
         change { active in
             guard let end = active.deadline?.end else { return false }
-            active.deadline = Deadline(timer: timer, end: end)
+            active.deadline = (timer, end)
             return true
         } ?? false
     }

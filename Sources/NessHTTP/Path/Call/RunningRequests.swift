@@ -64,25 +64,15 @@ final class RunningRequests: Sendable {
             return state.nextID
         }
         guard let id else { return nil }
-        return { [self] in remove(refresh: id) }
+        return { [self] in remove(id) }
     }
 
-    private func remove(refresh id: Int) {
-        // The refresh is released outside the lock.
-        let (released, waiters): (RunningRefresh?, [Waiter]) = state.withLock { state in
-            let removed = state.refreshes.removeValue(forKey: id)
-            return (removed?.refresh, state.takeUntilEmpty())
-        }
-        for waiter in waiters { waiter.resume() }
-        withExtendedLifetime(released) {}
-    }
-
-    /// Removes a call that has ended.
+    /// Removes a call or a refresh that has ended.
     func remove(_ id: Int) {
-        // The call is released outside the lock.
-        let (released, waiters): (Call?, [Waiter]) = state.withLock { state in
-            let removed = state.running.removeValue(forKey: id)
-            return (removed?.call, state.takeUntilEmpty())
+        // The call or the refresh is released outside the lock.
+        let (released, waiters) = state.withLock { state in
+            let removed = (state.running.removeValue(forKey: id)?.call, state.refreshes.removeValue(forKey: id)?.refresh)
+            return (removed, state.takeUntilEmpty())
         }
         for waiter in waiters { waiter.resume() }
         withExtendedLifetime(released) {}
@@ -152,6 +142,10 @@ final class RunningRequests: Sendable {
         guard let id else { throw CancellationError() }
         return id
     }
+
+    /// Starts work that sends nothing, such as the notification of observers after a drop.
+    /// - Returns: The identifier for `endWork(_:)`.
+    func beginNotification() -> Int { state.withLock { $0.beginWork() } }
 
     /// Ends work. A reset that waited for it continues.
     @inline(never)

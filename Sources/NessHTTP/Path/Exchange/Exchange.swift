@@ -35,17 +35,11 @@ final class Exchange: Sendable {
 
     // MARK: the start and the end
 
-    /// Occupies a slot of the host, until the exchange has ended and no connection uses the slot.
-    func occupy(host lane: Limiter<ParsedURL.Origin>.Lane) { state.withLock { $0.slots.occupy(host: lane) } }
+    /// Occupies slots, until the exchange has ended and no connection uses them.
+    func occupy(_ change: (inout ExchangeSlots.Lanes) -> Void) { state.withLock { change(&$0.slots.lanes) } }
 
-    /// Occupies a slot among all requests of the manager: see `occupy(host:)`.
-    func occupy(total lane: Limiter<Int>.Lane) { state.withLock { $0.slots.occupy(total: lane) } }
-
-    /// Occupies the slots of the group: see `occupy(host:)`.
-    func occupy(group: GroupMembership) { state.withLock { $0.slots.occupy(group: group) } }
-
-    /// Gives back the slot among all requests of the manager. The host's slot was given back before.
-    func giveBackTotal() { if let total = state.withLock({ $0.slots.giveBackTotal() }) { limiters.total?.leave(total) } }
+    /// Gives back the slot among all requests of the manager. The host's slot was given back before, and the group's slots stay.
+    func giveBackTotal() { if let total = state.withLock({ $0.slots.giveBack() }).total { limiters.total?.leave(total) } }
 
     /// Waits for a turn in a queue. A stop of the exchange ends the wait.
     /// - Throws: `CancellationError`. Without an error, the exchange has its turn and has to give it back, even if it was stopped
@@ -65,7 +59,7 @@ final class Exchange: Sendable {
         let now = clock.elapsed()
         try state.withLock { try $0.begin(permit, connectTimeout: connectTimeout, at: now) }
         checkIdleness(at: now)
-        try state.withLock { try $0.check() }
+        try state.withLock { try $0.throwIfStopped() }
     }
 
     /// Starts the connect timeout of a request that application code has passed on.
@@ -86,7 +80,7 @@ final class Exchange: Sendable {
         releaseSlot()
     }
 
-    /// Ends the exchange for its flight. Code of the application may still run, and keeps the slots.
+    /// Ends the exchange for its flight. Application code may still run, and keeps the slots.
     func leaveFlight() {
         flight.remove(self)
         let ended = state.withLock { $0.finish() }
@@ -108,7 +102,7 @@ final class Exchange: Sendable {
     func report(_ event: ExchangeEvent) {
         switch event {
         // No byte moves yet. The timeout runs from `begin`, even if a test advances its clock before this event.
-        case .began, .waitsForNetwork, .connection: break
+        case .waits, .waited, .began, .waitsForNetwork, .connection, .ended: break
         // Reported before the first byte of a body is sent.
         case .sent(0, _): break
         // The bytes of an interim response count: a server sends a 102 to say that it is still working.
@@ -148,24 +142,20 @@ extension Exchange {
 
     /// Stops the request if it has been idle for too long, and otherwise starts a timer for the next check. Checks may run concurrently.
     private func checkIdleness(at now: Duration) {
-        let check: (since: Duration, number: Int, hasHead: Bool, connectEnd: Duration?)? = state.withLock { state in
-            guard state.isRunning else { return nil }
-            let (since, number) = state.idleness.startCheck(at: now)
-            return (since, number, state.idleness.hasHead, state.idleness.connectEnd)
-        }
-        guard let check else { return }
+        guard let check = state.withLock({ $0.isRunning ? $0.idleness.startCheck(at: now) : nil }) else { return }
         var connectEnd = check.connectEnd
         if let end = connectEnd, end <= now {
             if stopConnecting() { return }
             connectEnd = nil
         }
-        switch flight.checkIdleness(since: check.since, at: now, hasHead: check.hasHead) {
+        switch flight.checkIdleness(since: check.lastActivity, at: now, hasHead: check.hasHead) {
         case .tooLong(let timeout):
             let isAwaited = state.withLock { $0.body }?.isAwaited ?? false
             stop(flight.context.idleError(after: timeout, bodyIsAwaited: isAwaited, response: flight.response))
         case .again(let time):
             let timer = clock.startTimer(after: min(time, connectEnd ?? time) - now, for: self)
-            state.withLock { $0.isRunning ? $0.idleness.plan(timer, ofCheck: check.number) : timer }?.cancel()
+            let superfluous = state.withLock { $0.isRunning ? $0.idleness.plan(timer, ofCheck: check.number) : timer }
+            superfluous?.cancel()
         case nil: break
         }
     }
@@ -174,18 +164,19 @@ extension Exchange {
     /// - Returns: False if one has just become ready.
     private func stopConnecting() -> Bool {
         let error = flight.context.error(.cannotConnect, "no connection was ready after \(connectTimeout ?? .zero)")
-        let stop: ExchangeState.Stop?? = state.withLock { $0.idleness.connectEnd == nil ? .none : .some($0.stop(error)) }
-        guard let stop else { return false }
-        if let stop { end(stop, error) }
-        return true
+        let (isLate, stop): (Bool, ExchangeState.Stop?) = state.withLock { state in
+            state.idleness.connectEnd == nil ? (false, nil) : (true, state.stop(error))
+        }
+        if let stop { perform(stop, error) }
+        return isLate
     }
 
     /// Stops the request with an error. Only the first stop counts.
     func stop(_ error: any Error) {
-        if let stop = state.withLock({ $0.stop(error) }) { end(stop, error) }
+        if let stop = state.withLock({ $0.stop(error) }) { perform(stop, error) }
     }
 
-    private func end(_ stop: ExchangeState.Stop, _ error: any Error) {
+    private func perform(_ stop: ExchangeState.Stop, _ error: any Error) {
         stop.end?(error)
         guard stop.abandonsFlight else { return }
         reportToBreaker(error)
@@ -216,21 +207,22 @@ extension Exchange: ExchangeControl {
         }
     }
 
-    func releaseSlot() { leave(state.withLock { $0.slots.endUse() }) }
+    func releaseSlot() { giveBack(state.withLock { $0.slots.endUse() }) }
 
-    private func leave(_ lanes: ExchangeSlots.Lanes) {
+    private func giveBack(_ lanes: ExchangeSlots.Lanes?) {
+        guard let lanes else { return }
         if let total = lanes.total { limiters.total?.leave(total) }
         if let host = lanes.host { limiters.hosts.leave(host) }
-        lanes.group?.leave()
+        group?.leave()
     }
 
     func waitsForNetwork() {
-        let lanes: ExchangeSlots.Lanes = state.withLock { state in
-            if state.isFinished { return (nil, nil, nil) }
+        let lanes: ExchangeSlots.Lanes? = state.withLock { state in
+            if state.isFinished { return nil }
             state.idleness.waitForNetwork()
             return state.slots.giveBack()
         }
-        leave(lanes)
+        giveBack(lanes)
         flight.report(.waitsForNetwork)
     }
 

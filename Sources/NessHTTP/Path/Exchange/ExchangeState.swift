@@ -46,7 +46,7 @@ struct ExchangeState: Sendable {
     var isRunning: Bool { if case .running = phase { true } else { false } }
 
     /// Throws the error with which the exchange was stopped.
-    func check() throws {
+    func throwIfStopped() throws {
         if case .stopped(let error) = phase { throw error }
     }
 
@@ -64,7 +64,7 @@ struct ExchangeState: Sendable {
     /// The exchange leaves the queues, and is about to be sent.
     mutating func begin(_ permit: CircuitPermit?, connectTimeout: Duration?, at now: Duration) throws {
         self.permit = permit
-        try check()
+        try throwIfStopped()
         phase = .running(Running())
         idleness.begin(at: now)
         idleness.beginConnecting(within: connectTimeout, at: now)
@@ -72,7 +72,7 @@ struct ExchangeState: Sendable {
 
     /// Code of the application starts.
     mutating func beginApplicationCode() throws {
-        try check()
+        try throwIfStopped()
         if case .running(let running) = phase { phase = .running(Running(end: running.end, abandonsFlight: true)) }
     }
 
@@ -172,11 +172,19 @@ struct IdleClock: Sendable {
     /// The request waits for a network, until bytes move.
     mutating func waitForNetwork() { hold = .network }
 
+    /// A check that runs.
+    struct Check: Sendable {
+        /// The time from which the silence counts.
+        let lastActivity: Duration
+        let number: Int
+        let hasHead: Bool
+        let connectEnd: Duration?
+    }
+
     /// A check starts.
-    /// - Returns: The time from which the silence counts, and the number of the check.
-    mutating func startCheck(at now: Duration) -> (lastActivity: Duration, number: Int) {
+    mutating func startCheck(at now: Duration) -> Check {
         checkCount += 1
-        return (hold == .none ? lastActivity : now, checkCount)
+        return Check(lastActivity: hold == .none ? lastActivity : now, number: checkCount, hasHead: hasHead, connectEnd: connectEnd)
     }
 
     /// Keeps the timer of the latest check, which has taken the callers who joined last into account.
@@ -193,38 +201,28 @@ struct IdleClock: Sendable {
     }
 }
 
-/// The slots that an exchange occupies: of its host, of the manager and of its group. Counts who uses them.
+/// The slots that an exchange occupies: of its host and of the manager. Counts who uses them. `GroupMembership` has those of its group.
 struct ExchangeSlots: Sendable {
-    typealias Lanes = (host: Limiter<ParsedURL.Origin>.Lane?, total: Limiter<Int>.Lane?, group: GroupMembership?)
+    typealias Lanes = (host: Limiter<ParsedURL.Origin>.Lane?, total: Limiter<Int>.Lane?)
 
     /// `nil` for an exchange that bypasses the limits, and once the slots were given back.
-    private var lanes: Lanes = (nil, nil, nil)
+    var lanes: Lanes = (nil, nil)
     /// The number of users: the exchange, and its connections, which may outlive it.
     private var users = 1
-
-    mutating func occupy(host lane: Limiter<ParsedURL.Origin>.Lane) { lanes.host = lane }
-    mutating func occupy(total lane: Limiter<Int>.Lane) { lanes.total = lane }
-    mutating func occupy(group: GroupMembership) { lanes.group = group }
-
-    /// Gives back the manager's slot. The host's slot was given back before, and the group's slots stay.
-    mutating func giveBackTotal() -> Limiter<Int>.Lane? {
-        defer { (lanes.host, lanes.total) = (nil, nil) }
-        return lanes.total
-    }
 
     /// A connection uses the slots.
     mutating func use() { users += 1 }
 
     /// A user has ended.
-    /// - Returns: The slots to give back, if it was the last user.
-    mutating func endUse() -> Lanes {
+    /// - Returns: The slots to give back; `nil` if the exchange or a connection still uses them.
+    mutating func endUse() -> Lanes? {
         users -= 1
-        return users == 0 ? giveBack() : (nil, nil, nil)
+        return users == 0 ? giveBack() : nil
     }
 
     /// Gives the slots back, once.
     mutating func giveBack() -> Lanes {
-        defer { lanes = (nil, nil, nil) }
+        defer { lanes = (nil, nil) }
         return lanes
     }
 }

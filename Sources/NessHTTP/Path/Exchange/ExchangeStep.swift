@@ -29,7 +29,7 @@ final class ExchangeStep: Sendable {
         _ configuration: PipelineConfiguration, ledger: RetryLedger, running: RunningRequests, waiting: WaitingRequests,
         clock: PipelineClock
     ) {
-        loaders = configuration.loaders.exchange
+        loaders = configuration.loaders[.exchange]
         groups = configuration.limitGroup.map { LimitGroups($0) }
         let hasGroups = groups != nil
         breaker = hasGroups || configuration.circuitBreaker != nil ? CircuitBreaker(configuration.circuitBreaker, clock: clock) : nil
@@ -52,59 +52,28 @@ final class ExchangeStep: Sendable {
     /// The lane of a host, and the wait for a slot in it; `nil` if a slot was free.
     private typealias HostPlace = (lane: Limiter<ParsedURL.Origin>.Lane, waiter: Waiter?)
 
+    // A waiting request keeps the async frames of its callers. `send` awaits the response itself, after the frame of `waitForTurn` is gone.
+    // Synchronous steps are functions that are not inlined, because an async frame would otherwise have room for their variables.
+
     /// Checks a request, waits for its slots, and sends it.
     /// - Parameters:
-    ///   - request: The request.
-    ///   - flight: The flight.
     ///   - sink: Takes the response's body as it arrives; `nil` to collect it in memory.
     ///   - bytesBefore: The number of bytes in the bodies of the redirects that led to the request.
     @inline(never)
-    func send(
-        _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int
-    ) async throws -> HTTPResponse {
+    func send(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, bytesBefore: Int) async throws -> HTTPResponse {
         let request = try checked(request, sink)
         var isRepeated = false
         while true {
             let exchange = try makeExchange(request, flight, sink, bytesBefore)
             defer { exchange.finish() }
             try flight.add(exchange)
-            let isQueued = !request.settings.bypassesQueues
-            if isQueued, let group = exchange.group { try await enter(group, exchange) }
-            var place = isQueued ? enterHost(of: request) : nil
-            while true {
-                if let (lane, waiter) = place {
-                    if let waiter { try await wait(waiter, .hostQueue, exchange) }
-                    exchange.occupy(host: lane)
-                    if let (lane, waiter) = total?.enter(0) {
-                        if let waiter { try await wait(waiter, .hostQueue, exchange) }
-                        exchange.occupy(total: lane)
-                    }
-                }
-                // The throttle is last. Otherwise requests could collect tokens while they wait for a slot, and then start together.
-                let token = try throttle?.enter(request, exchange.group)
-                if let waiter = token?.waiter { try await wait(waiter, .throttle, exchange) }
-                do {
-                    if let sink { try await sink.willSend() }
-                    place = try begin(exchange, request, place?.lane, token?.bucket)
-                } catch {
-                    token?.bucket.giveBack(1)
-                    exchange.reportToBreaker(error)
-                    throw error
-                }
-                if place == nil { break }
-            }
+            try await waitForTurn(request, exchange)
             do {
-                let context = flight.context
-                // Application code may ignore cancellation. The callers do not wait for it then. A reset does, and the host's slot stays
-                // occupied, until that code has ended.
-                let isOurs = !runsApplicationCode(request, context)
-                // Only application code could await a reset from inside this work, and the reset would have to recognize it: see
-                // `sendAsWork(_:_:)`.
-                let work = isOurs ? try running.beginWork(context.options.epoch) : nil
+                let work = try beginWork(request, flight.context)
                 defer { if let work { running.endWork(work) } }
                 let response =
-                    isOurs
-                    ? try await wire.send(request, exchange, in: context) : try await sendThroughApplication(request, exchange)
+                    work != nil
+                    ? try await wire.send(request, exchange, in: flight.context) : try await sendThroughApplication(request, exchange)
                 exchange.reportToBreaker(response.statusCode >= 500 ? .failed : .worked)
                 guard response.isStaleTimeout(of: request), !isRepeated else { return response }
                 isRepeated = true
@@ -115,10 +84,47 @@ final class ExchangeStep: Sendable {
         }
     }
 
+    /// Waits in the queues and for the throttle, and starts the exchange.
+    @inline(never)
+    private func waitForTurn(_ request: HTTPRequest, _ exchange: Exchange) async throws {
+        let isQueued = !request.settings.bypassesQueues
+        if isQueued, let group = exchange.group { try await enter(group, exchange) }
+        var place = isQueued ? enterHost(of: request) : nil
+        repeat {
+            if let (lane, waiter) = place {
+                if let waiter { try await wait(waiter, .hostQueue, exchange) }
+                exchange.occupy { $0.host = lane }
+                // One lane for all requests.
+                if let (lane, waiter) = total?.enter(0) {
+                    if let waiter { try await wait(waiter, .hostQueue, exchange) }
+                    exchange.occupy { $0.total = lane }
+                }
+            }
+            // The throttle is last. Otherwise requests could collect tokens while they wait for a slot, and then start together.
+            let token = try throttle?.enter(request, exchange.group)
+            if let waiter = token?.waiter { try await wait(waiter, .throttle, exchange) }
+            do {
+                if let sink = exchange.sink { try await sink.willSend() }
+                place = try begin(exchange, request, place?.lane, token?.bucket)
+            } catch {
+                token?.bucket.giveBack(1)
+                exchange.reportToBreaker(error)
+                throw error
+            }
+        } while place != nil
+    }
+
+    /// Registers the exchange as work that a reset awaits. Returns `nil` if application code runs: `sendAsWork(_:_:)` then does it.
+    @inline(never)
+    private func beginWork(_ request: HTTPRequest, _ context: CallContext) throws -> Int? {
+        // Application code may ignore cancellation. The callers do not wait for it then. A reset does, and the host's slot stays occupied,
+        // until that code has ended. Only such code could await a reset from inside its work, and the reset has to recognize it.
+        runsApplicationCode(request, context) ? nil : try running.beginWork(context.options.epoch)
+    }
+
     /// Waits for the slots of the group. They come before that of the host, so that a slow group does not occupy all slots of its host.
     @inline(never)
     private func enter(_ group: GroupMembership, _ exchange: Exchange) async throws {
-        exchange.occupy(group: group)
         if let (lane, waiter) = group.enterRunning() {
             if let waiter { try await wait(waiter, .hostQueue, exchange) }
             group.occupy(running: lane)
@@ -133,15 +139,15 @@ final class ExchangeStep: Sendable {
     private func enterHost(of request: HTTPRequest) -> HostPlace { hosts.enter(request.origin) }
 
     @inline(never)
-    private func wait(_ waiter: Waiter, _ line: WaitingLine, _ exchange: Exchange) async throws {
-        let wait = { [waiting] in try await waiting.during(line) { try await exchange.wait(for: waiter) } }
+    private func wait(_ waiter: Waiter, _ place: WaitingPlace, _ exchange: Exchange) async throws {
+        exchange.report(.waits(place))
+        defer { exchange.report(.waited(place)) }
+        let wait = { [waiting] in try await waiting.during(place) { try await exchange.wait(for: waiter) } }
         if let sink = exchange.sink { try await sink.during(wait: wait) } else { try await wait() }
     }
 
     @inline(never)
-    private func makeExchange(
-        _ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, _ bytesBefore: Int
-    ) throws -> Exchange {
+    private func makeExchange(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?, _ bytesBefore: Int) throws -> Exchange {
         let group = groups?.membership(of: request)
         // Before the queues, so that no request waits for a host with an open breaker.
         try breaker?.check(request, group) { flight.context.error(.circuitOpen, $0) }
@@ -154,7 +160,7 @@ final class ExchangeStep: Sendable {
     @inline(__always)
     private func loaders(of context: CallContext) -> [any HTTPLoader] {
         guard let overrides = context.call.options.overrides else { return loaders }
-        return loaders + overrides.loaders.exchange
+        return loaders + overrides.loaders[.exchange]
     }
 
     /// True if code of the application runs while the request is sent.
@@ -163,8 +169,6 @@ final class ExchangeStep: Sendable {
         !loaders(of: context).isEmpty || !wire.isStoppable(request, in: context)
     }
 
-    // Synchronous steps are functions that are not inlined. The async frame of the caller, which a waiting request keeps, would otherwise
-    // have room for their variables.
     @inline(never)
     private func checked(_ request: HTTPRequest, _ sink: (any BodySink)?) throws -> HTTPRequest {
         try OutgoingCheck.checked((sink?.adapted(request) ?? request).withOneCookieField)
@@ -218,9 +222,10 @@ final class ExchangeStep: Sendable {
             if loaders.isEmpty { return try await wire.send(request, exchange, in: context, isLate: true) }
             return try await loaders.load(request, in: context) { [self] request, context in
                 // An extra request: the loader sends the request again while it waits for the first response.
-                let isCounted = !context.isLoaderMade, isExtra = isCounted && !exchange.beginSending()
+                let isCounted = !context.isLoaderMade
+                let isFirst = isCounted && exchange.beginSending()
                 defer { if isCounted { exchange.endSending() } }
-                if isExtra, !ledger.takeRetry() { throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest) }
+                if isCounted, !isFirst, !ledger.takeRetry() { throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest) }
                 // What a loader has changed is checked like any other request.
                 return try await wire.send(OutgoingCheck.checked(request.withOneCookieField), exchange, in: context, isLate: true)
             }

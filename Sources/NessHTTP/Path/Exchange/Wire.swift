@@ -4,8 +4,8 @@ import Foundation
 final class Wire: Sendable {
     let transport: any Transport
     private let serverTrust: ServerTrust
-    /// The client identities by host, or the error in their configuration.
-    private let identities: Result<HostRules<TLSDemands>, any Error>
+    /// The client identities by host.
+    private let identities: HostRules<TLSDemands>
     /// The most bytes of a body, counted after any content coding is removed. `nil` for no limit.
     private let maximumBytes: Int?
     private let connectTimeout: Duration?
@@ -18,7 +18,7 @@ final class Wire: Sendable {
     ) {
         self.transport = transport
         self.serverTrust = serverTrust
-        self.identities = Result { try HostRules(identities.mapValues { TLSDemands(identity: $0) }) }
+        self.identities = HostRules("clientIdentities", identities) { identity, _ in TLSDemands(identity: identity) }
         self.maximumBytes = maximumBytes
         self.connectTimeout = connectTimeout
         controlled = transport.controlled
@@ -31,7 +31,7 @@ final class Wire: Sendable {
         // With its length, so that no value can look like two.
         func add(_ name: String, _ value: String) { route += "@\(name) \(value.utf8.count) \(value) " }
         if !transport.route.isEmpty { add("route", transport.route) }
-        if let identity = try? identities.get().value(for: request)?.identity, request.origin.scheme == "https" {
+        if let identity = try? identities.value(for: request)?.identity, request.origin.scheme == "https" {
             add("identity", identity.digest)
         }
         return route
@@ -68,14 +68,9 @@ final class Wire: Sendable {
             }
             // Rules apply per host: a redirect to another host must not inherit them, and an equal request must not lack them.
             var demands = try serverTrust.demands(on: request)
-            do {
-                // Over http no certificate is shown.
-                if let own = try identities.get().value(for: request), request.origin.scheme == "https" {
-                    demands =
-                        demands.map { TLSDemands(publicKeys: $0.publicKeys, authorities: $0.authorities, identity: own.identity) } ?? own
-                }
-            } catch {
-                throw InvalidRequest("clientIdentities: \(error)")
+            // Over http no certificate is shown.
+            if let own = try identities.value(for: request), request.origin.scheme == "https" {
+                demands = demands.map { TLSDemands(publicKeys: $0.publicKeys, authorities: $0.authorities, identity: own.identity) } ?? own
             }
             guard let demands else { return request }
             guard demands.capabilities.isSubset(of: transport.tlsCapabilities) else {
@@ -108,7 +103,7 @@ final class Wire: Sendable {
         defer { if isLate { exchange.endConnecting() } }
         let collector = begin(request, exchange, context)
         defer {
-            collector.stopTimers()
+            collector.stopTimer()
             exchange.flight.setPartialResponse(nil)
         }
         do {
@@ -122,7 +117,7 @@ final class Wire: Sendable {
                 guard let redirect = collector.redirect(cutBy: error) else { throw error }
                 response = redirect
             }
-            if !request.method.isSafe, !context.isLoaderMade, response.mayFollowAction { exchange.flight.noteAction() }
+            Self.succeed(response, of: request, exchange, collector, in: context)
             return response
         } catch {
             throw failure(error, of: request, exchange, collector, in: context)
@@ -157,7 +152,7 @@ final class Wire: Sendable {
         let collector = ResponseCollector(
             request, of: exchange, in: context, over: controlled(in: context), maximumBytes: maximumBytes(of: request))
         exchange.flight.setPartialResponse(collector)
-        exchange.report(.began)
+        exchange.report(.began(collector.observed))
         // Reports the bytes that an earlier exchange or run has saved.
         if let sink = exchange.sink, let saved = sink.progress?.completed, saved > 0 {
             sink.reportProgress { [flight = exchange.flight] in flight.report(.received($0, of: $1)) }
@@ -184,17 +179,33 @@ final class Wire: Sendable {
         }
     }
 
-    // Not inlined, because a `NessError` takes more than 100 bytes, and the frame of `send` would have room for several.
-    /// Returns the error of a request, and notes that a server may have acted on it.
+    /// True if the members of the flight have to know what a request may have caused: unless a loader at `.exchange` made it.
+    private static func concernsFlight(_ request: HTTPRequest, _ exchange: Exchange, _ context: CallContext) -> Bool {
+        !request.method.isSafe && (!context.isLoaderMade || exchange.flight.context.isLoaderMade)
+    }
+
+    /// Reports the end of an exchange with a response, and notes that a server may have acted on the request.
+    @inline(never)
+    private static func succeed(
+        _ response: HTTPResponse, of request: HTTPRequest, _ exchange: Exchange, _ collector: ResponseCollector, in context: CallContext
+    ) {
+        // Not inlined: the frame of `send` would have room for the event.
+        if concernsFlight(request, exchange, context), response.mayFollowAction { exchange.flight.noteAction() }
+        exchange.flight.reportEnd(of: collector.observed, .success(response))
+    }
+
+    /// Returns the error of a request, reports the end of its exchange, and notes that a server may have acted on it.
     @inline(never)
     private func failure(
         _ error: any Error, of request: HTTPRequest, _ exchange: Exchange, _ collector: ResponseCollector, in context: CallContext
     ) -> any Error {
+        // Not inlined, because a `NessError` takes more than 100 bytes, and the frame of `send` would have room for several.
         let error = namingProxy(error, of: request, in: context)
-        let failure = collector.refusal ?? Self.failure(error, of: request, in: context, after: collector.response)
-        if !request.method.isSafe, !context.isLoaderMade, (failure as? NessError)?.mayHaveReachedServer != false {
+        let failure = collector.rejection ?? Self.failure(error, of: request, in: context, after: collector.response)
+        if Self.concernsFlight(request, exchange, context), (failure as? NessError)?.mayHaveReachedServer != false {
             exchange.flight.noteAction()
         }
+        exchange.flight.reportEnd(of: collector.observed, .failure(failure))
         return failure
     }
 

@@ -63,7 +63,17 @@ final class Flight: Sendable {
         /// Fails a member that another one has replaced.
         fileprivate func exclude(_ reason: String) { fail(duplicateError(reason)) }
 
-        fileprivate func report(_ event: ExchangeEvent) { context.call.report(event, attempt: context.attempt) }
+        fileprivate func report(_ event: ExchangeEvent) {
+            let isJoined = context.call !== flight.context.call
+            context.call.report(event, attempt: context.attempt, joining: isJoined ? flight.context.request : nil)
+        }
+
+        /// Ends all of which this member's observers were notified, because its call continues without the flight.
+        fileprivate func reportEnds(with error: any Error) {
+            guard context.call.observation != nil else { return }
+            let explained = context.explain(error, of: flight.context.request)
+            for event in flight.state.withLock({ $0.ends(with: explained) }) { report(event) }
+        }
     }
 
     /// The request of the first caller.
@@ -75,6 +85,9 @@ final class Flight: Sendable {
     let identity: RequestIdentity?
     private let clock: PipelineClock
     private let state = Lock(FlightState())
+
+    /// True for a request that changes nothing on the server.
+    var isRead: Bool { request.method.isSafe }
 
     /// Makes a flight without members.
     /// - Parameters:
@@ -93,20 +106,14 @@ final class Flight: Sendable {
     /// Runs the flight in a separate task, with the task-local values of the first caller.
     /// - Returns: False if all callers have left it already. Nothing runs then.
     func start(_ operation: @escaping @Sendable () async -> Void) -> Bool {
-        // The task is made under the lock, and takes the same lock as its first step. A caller who leaves at this moment therefore finds
-        // the task to cancel, and nothing is sent.
-        state.withLock { state in
-            state.start {
-                Task { [self] in
-                    if let error = self.state.withLock({ $0.stopError }) {
-                        finish(.failure(error))
-                    } else {
-                        await operation()
-                    }
-                }
-            }
-        }
+        // The task is made under the lock, which `checkStop()` takes as well. A caller who leaves at this moment therefore finds the task to
+        // cancel, and nothing is sent.
+        state.withLock { state in state.start { Task { await operation() } } }
     }
+
+    /// Called before a flight sends anything.
+    /// - Throws: The error with which all callers have left.
+    func checkStop() throws { if let error = state.withLock({ $0.stopError }) { throw error } }
 
     /// Ends the flight, and gives the members the outcome.
     /// - Returns: The outcome for the caller whose task runs the flight: the error of the stop, if the flight was stopped.
@@ -117,11 +124,14 @@ final class Flight: Sendable {
         return end.outcome
     }
 
-    /// Ends the flight for its members, although code of the application may still run for it. The task that runs it is canceled, and
-    /// nobody waits for it.
+    /// Ends the flight for its members, although application code may still run for it. Cancels the task that runs the flight, but does not
+    /// wait for that task.
     func abandon(_ error: any Error) {
         let stop = state.withLock { $0.abandon(error) }
-        for member in stop.members { member.fail(error) }
+        for member in stop.members {
+            member.reportEnds(with: error)
+            member.fail(error)
+        }
         stop.driver?.cancel()
     }
 
@@ -138,8 +148,8 @@ final class Flight: Sendable {
     ///   - request: The caller's request.
     ///   - context: The caller's context.
     ///   - isRunner: True if the caller's task runs the flight, and so does not wait in it.
-    ///   - exclusion: The reason for which the other members are excluded; `nil` to exclude none. Joining and excluding are one step, so
-    ///     that of several callers who exclude each other the last one stays.
+    ///   - exclusion: The reason for which the other members are excluded; `nil` to exclude none. Joining and excluding are one step: if
+    ///     several callers exclude each other, the last one stays.
     /// - Returns: The caller as a member; `nil` if the flight no longer accepts callers: see `FlightState.Join.tooLate`.
     func join(_ request: HTTPRequest, in context: CallContext, isRunner: Bool = false, excludingOthers exclusion: String? = nil) -> Member?
     {
@@ -156,7 +166,6 @@ final class Flight: Sendable {
         case .tooLate: return nil
         case .joined(let member, let isLate, let excluded, let checked):
             if let exclusion { for other in excluded { other.exclude(exclusion) } }
-            context.call.setPartialResponse(self)
             if isLate { bringUpToDate(member) }
             for exchange in checked { exchange.checkIdleness() }
             return member
@@ -171,6 +180,7 @@ final class Flight: Sendable {
     /// Removes a member: see `Member.leave(becauseOf:)`.
     private func leave(_ id: WaiterQueue<Member>.ID, becauseOf error: (any Error)? = nil) {
         guard let left = state.withLock({ $0.leave(id, becauseOf: error ?? CancellationError()) }) else { return }
+        left.member.reportEnds(with: error ?? CancellationError())
         // The error is delivered before the cancellation below, which would end the runner's call as dropped. A waiter must end here in any
         // case: if a loader ignores cancellation, nothing else ends it.
         if let error { left.member.fail(error) } else { left.member.waiter?.resume(.failure(CancellationError())) }
@@ -203,7 +213,7 @@ final class Flight: Sendable {
         guard let next else { return idle.map(\.timeout).max().map { .tooLong($0) } }
         for (member, timeout) in idle {
             let context = member.context
-            member.leave(becauseOf: context.idleError(after: timeout, response: context.call.responseSoFar))
+            member.leave(becauseOf: context.idleError(after: timeout, response: response.map { context.shown($0) }))
         }
         return .again(at: next)
     }
@@ -224,23 +234,28 @@ final class Flight: Sendable {
     /// Notes that a server may have acted on a request.
     func noteAction() { state.withLock { $0.noteAction() } }
 
-    /// Sets the source of the partial response, while a request is on the wire.
-    func setPartialResponse(_ source: (any PartialResponse)?) {
-        _ = state.withLock { $0.setPartial(source) }
-    }
-}
+    /// Sets the collector of the partial response, while a request is on the wire.
+    func setPartialResponse(_ collector: ResponseCollector?) { _ = state.withLock { $0.setPartial(collector) } }
 
-extension Flight: SharedFlight {
-    var isRead: Bool { request.method.isSafe }
-}
-
-extension Flight: PartialResponse {
+    /// The part of the response that has arrived; `nil` before the head.
     var response: HTTPResponse? { state.withLock { $0.partial }?.response }
 }
 
 // MARK: events
 
 extension Flight {
+    /// Notifies the members with observers of the end of an exchange.
+    func reportEnd(of exchange: RequestExchange, _ outcome: Result<HTTPResponse, any Error>) {
+        let isObserved = state.withLock { state in
+            if context.call.observation != nil || state.members.count > 1 { return true }
+            if state.members.firstElement?.context.call.observation != nil { return true }
+            // No event, and so no allocation. A member who joins later may have observers.
+            state.keepEnd(of: exchange.id, outcome)
+            return false
+        }
+        if isObserved { report(.ended(exchange, outcome)) }
+    }
+
     /// Takes an event from the wire, and notifies every member.
     func report(_ event: ExchangeEvent) {
         let (only, others) = state.withLock { $0.report(event) }

@@ -34,20 +34,15 @@ struct FlightState: Sendable {
     private(set) var hasTimeoutToHead = false
     /// The exchanges: several for a download in segments.
     private var exchanges: [Exchange] = []
-    private(set) var partial: (any PartialResponse)?
+    /// The collector of the current exchange's response.
+    private(set) var partial: ResponseCollector?
     /// True if a server may have acted on a request of the flight, such as a POST that led to a 303.
     private(set) var mayHaveActed = false
 
-    var isOpen: Bool {
-        if case .open = phase { return true }
-        return false
-    }
+    var isOpen: Bool { if case .open = phase { true } else { false } }
 
     /// The error with which the flight was stopped.
-    var stopError: (any Error)? {
-        if case .stopped(let error) = phase { return error }
-        return nil
-    }
+    var stopError: (any Error)? { if case .stopped(let error) = phase { error } else { nil } }
 
     // MARK: the start and the end
 
@@ -64,7 +59,7 @@ struct FlightState: Sendable {
         let members: [Member]
         /// The outcome for the caller whose task runs the flight.
         let outcome: Outcome
-        fileprivate let released: (Task<Void, Never>?, (any PartialResponse)?, [Member])
+        fileprivate let released: (driver: Task<Void, Never>?, partial: ResponseCollector?, behind: [Member])
     }
 
     /// The flight has an outcome.
@@ -89,6 +84,7 @@ struct FlightState: Sendable {
         case .open, .timingOut: phase = .stopped(error)
         case .stopped, .finished: break
         }
+        // The exchange that abandons the flight has been stopped already. The cancellation of the driver reaches all others.
         return Stop(members: members.takeAll(), driver: driver, exchanges: [])
     }
 
@@ -118,23 +114,23 @@ struct FlightState: Sendable {
     ///   - timeouts: The caller's idle timeouts.
     ///   - now: The current time, on the manager's clock.
     ///   - excludesOthers: True if the other members are excluded.
-    ///   - make: Makes the member.
+    ///   - makeMember: Makes the member.
     mutating func join(
         drivenBy driver: Task<Void, Never>?, timeouts: Member.Timeouts, at now: Duration, excludingOthers excludesOthers: Bool,
-        _ make: (WaiterQueue<Member>.ID) -> Member
+        making makeMember: (WaiterQueue<Member>.ID) -> Member
     ) -> Join {
         switch phase {
         case .timingOut, .stopped, .finished(nil): return .tooLate
         case .finished(let outcome?):
-            // The identifier is from a temporary queue, so it finds nothing in `members`, which stays empty.
+            // `members` stays empty, so this identifier finds nothing there.
             var late = WaiterQueue<Member>()
-            return .late(late.join(make), outcome)
+            return .late(late.join(makeMember), outcome)
         case .open: break
         }
         if let driver { self.driver = driver }
         if timeouts.toHead != timeouts.toEnd { hasTimeoutToHead = true }
         let excluded = excludesOthers ? members.takeAll() : []
-        let member = members.join(make), isLate = eventCount > 0
+        let member = members.join(makeMember), isLate = eventCount > 0
         if isLate { behind.append(member) }
         // With several exchanges, each has planned a check, and `nextCheck` is only the last of these. All are checked then.
         let isEarlier = exchanges.count > 1 || nextCheck.map { now + timeouts.earlier < $0 } ?? false
@@ -166,8 +162,8 @@ struct FlightState: Sendable {
     mutating func noteAction() { mayHaveActed = true }
 
     /// Another partial response takes the place of the last one, which is released outside the lock.
-    mutating func setPartial(_ source: (any PartialResponse)?) -> (any PartialResponse)? {
-        defer { partial = source }
+    mutating func setPartial(_ collector: ResponseCollector?) -> ResponseCollector? {
+        defer { partial = collector }
         return partial
     }
 
@@ -179,14 +175,13 @@ struct FlightState: Sendable {
     ) -> (idle: [(member: Member, timeout: Duration)], next: Duration?) {
         var idle: [(member: Member, timeout: Duration)] = []
         var next: Duration?
-        // Most flights have one member, for whom no array has to be made.
-        var (member, others) = members.count == 1 ? (members.firstElement, []) : (nil, members.elements[...])
-        while let checked = member ?? others.popFirst() {
-            member = nil
-            let timeout = hasHead ? checked.timeouts.toEnd : checked.timeouts.toHead
-            let end = max(lastActivity, checked.joinedAt) + timeout.clampedForSleep
-            if end <= now { idle.append((checked, timeout)) } else { next = min(next ?? end, end) }
+        func check(_ member: Member) {
+            let timeout = hasHead ? member.timeouts.toEnd : member.timeouts.toHead
+            let end = max(lastActivity, member.joinedAt) + timeout.clampedForSleep
+            if end <= now { idle.append((member, timeout)) } else { next = min(next ?? end, end) }
         }
+        // Most flights have one member, for whom no array has to be made.
+        if members.count == 1, let only = members.firstElement { check(only) } else { members.elements.forEach(check) }
         nextCheck = next
         if next == nil, !idle.isEmpty, isOpen { phase = .timingOut }
         return (idle, next)
@@ -202,6 +197,12 @@ struct FlightState: Sendable {
         if members.count == 1, behind.isEmpty { return (members.firstElement, []) }
         return (nil, members.elements.filter { member in !behind.contains { $0 === member } })
     }
+
+    /// An exchange has ended.
+    mutating func keepEnd(of exchange: RequestExchange.ID, _ outcome: Outcome) { events.keepEnd(of: exchange, outcome) }
+
+    /// The ends of all that has not ended, for a member who leaves.
+    func ends(with error: any Error) -> [ExchangeEvent] { events.ends(with: error) }
 
     /// Continues to bring a late member up to date.
     /// - Parameter count: The number of events when the member was last notified.

@@ -9,6 +9,7 @@ extension FlightStep {
         let context = flight.context
         let outcome: Result<HTTPResponse, any Error>
         do {
+            try flight.checkStop()
             if let job = context.job, let target = context.options.download {
                 outcome = .success(try await download(by: job, to: target, flight))
             } else {
@@ -17,7 +18,7 @@ extension FlightStep {
         } catch {
             outcome = .failure(error)
         }
-        sharing.remove(flight)
+        table.remove(flight)
         if !flight.request.method.isSafe { await didWrite(flight.request, outcome) }
         return flight.finish(outcome)
     }
@@ -25,8 +26,8 @@ extension FlightStep {
     /// A write has ended, which may have outdated earlier reads. A failed write counts as well, because the server may have acted on it.
     @inline(never)
     private func didWrite(_ request: HTTPRequest, _ outcome: Result<HTTPResponse, any Error>) async {
-        sharing.closeReads(after: request)
-        if case .success(let response) = outcome, !response.history.isEmpty { sharing.closeReads(after: response) }
+        table.closeReads(after: request)
+        if case .success(let response) = outcome, !response.history.isEmpty { table.closeReads(after: response) }
         await cache?.invalidate(after: request, outcome)
     }
 
@@ -37,7 +38,8 @@ extension FlightStep {
         // Application code may ignore cancellation. The job must not wait for it, because the next run needs the file.
         let isAbandonable = exchanges.runsApplicationCode(request, context) || request.redirects.asksApplication
         let download = DownloadRequest(
-            request: request, target: target, source: PartialRecord.source(of: request, identifiedBy: target.identifier),
+            request: request, caller: context.request, target: target,
+            source: PartialRecord.source(of: request, identifiedBy: target.identifier),
             keepsContentCoding: (context.transport ?? exchanges.wire.transport).keepsContentCoding, elapsed: clock.elapsed,
             send: { [self] request, sink in
                 guard isAbandonable else { return try await sendFollowingRedirects(request, flight, sink) }
@@ -45,7 +47,7 @@ extension FlightStep {
                     try await sendFollowingRedirects(request, flight, sink)
                 }
             },
-            reportSaved: { flight.report(.received($0, of: $0)) }, makeError: { context.error($0, $1, response: $2, underlying: $3) })
+            reportSaved: { flight.report(.received($0, of: $0)) })
         // Runs as registered work: a reset waits until the partial file is ready for another run.
         return try await running.work(context.options.epoch) { try await job.run(download) }
     }
@@ -74,12 +76,10 @@ extension FlightStep {
             } catch {
                 throw redirects.attributed(error)
             }
-            guard var following = redirects.following(response) else { return try redirects.ended(with: response) }
-            following.removeCacheConditions()
-            guard try await redirects.follow(response, to: following, by: request.redirects) else {
-                return try redirects.ended(with: response)
-            }
-            request = redirects.next(after: request)
+            guard let following = redirects.following(response),
+                let next = try await redirects.follow(response, to: following, by: request.redirects)
+            else { return try redirects.ended(with: response) }
+            request = next
         }
     }
 

@@ -3,9 +3,7 @@ import NessPromise
 
 /// Joins a request to a flight, or starts one for it. The run of a flight is in `FlightStep+Run.swift`.
 final class FlightStep: Sendable {
-    typealias Sharing = SharingStep<Flight>
-
-    let sharing: Sharing
+    let table: FlightTable
     /// The retry budget. A request that a loader sends again before it has a response uses it up as well.
     private let ledger: RetryLedger
     let jar: CookieJar?
@@ -15,10 +13,10 @@ final class FlightStep: Sendable {
     let clock: PipelineClock
 
     init(
-        _ sharing: Sharing, ledger: RetryLedger, jar: CookieJar?, cache: CacheStep?, exchanges: ExchangeStep, running: RunningRequests,
+        _ table: FlightTable, ledger: RetryLedger, jar: CookieJar?, cache: CacheStep?, exchanges: ExchangeStep, running: RunningRequests,
         clock: PipelineClock
     ) {
-        self.sharing = sharing
+        self.table = table
         self.ledger = ledger
         self.jar = jar
         self.cache = cache
@@ -28,7 +26,7 @@ final class FlightStep: Sendable {
     }
 
     func reset() {
-        sharing.reset()
+        table.reset()
         exchanges.reset()
     }
 
@@ -45,7 +43,6 @@ final class FlightStep: Sendable {
             } else {
                 outcome = await run(member.flight)
             }
-            context.call.setPartialResponse(nil)
             if !context.isLoaderMade, !request.method.isSafe, member.flight.mayHaveActed {
                 context.call.noteAction(inAttempt: context.attempt)
             }
@@ -54,17 +51,17 @@ final class FlightStep: Sendable {
         }
     }
 
-    // Not inlined: the frame of `share` would have room for the options.
     /// Returns true for an extra request: a loader sends the caller's request while it still waits for the same one. Always false for a
     /// download: the second one to the same file joins the first, because otherwise each would wait for the other.
     @inline(never)
     private static func beginShare(_ context: CallContext) -> Bool {
-        !context.isLoaderMade && !context.call.isContinuable && context.call.beginShare(inAttempt: context.attempt)
+        // Not inlined: the frame of `share` would have room for the options.
+        !context.isLoaderMade && context.options.download == nil && context.call.beginShare(inAttempt: context.attempt)
     }
 
     @inline(never)
     private static func endShare(_ context: CallContext) {
-        if !context.isLoaderMade, !context.call.isContinuable { context.call.endShare(inAttempt: context.attempt) }
+        if !context.isLoaderMade, context.options.download == nil { context.call.endShare(inAttempt: context.attempt) }
     }
 
     /// Joins a flight, or starts one.
@@ -83,65 +80,67 @@ final class FlightStep: Sendable {
         while true {
             // Checked in each round: a drop may have ended this call together with the flight that it decided to join.
             try Task.checkCancellation()
-            let decision = own.take().map { Sharing.Decision(joined: $0) } ?? decide(request, context)
-            if let refusal = decision.refusal { throw context.error(.duplicate, refusal) }
+            let decision = own.take().map { FlightTable.Decision.join($0, excluding: nil) } ?? table.decide(request, context)
             // The handler's closure takes the caller's place, with a separate call.
-            var joining = context
-            if decision.completion != nil { joining = context.inSeparateCall(context.request, clock: clock) }
+            let joining = decision.exclusion?.completion == nil ? context : context.inSeparateCall(context.request, clock: clock)
             guard let member = try joinOrBegin(request, joining, decision, isExtra: isExtra) else { continue }
-            if let exclusion = decision.exclusion {
-                decision.replaced?.excludeMembers(becauseOf: exclusion)
-                if let completion = decision.completion {
-                    deliver(member, of: joining.call, to: completion)
-                    throw context.error(.duplicate, exclusion)
-                }
-            }
-            return member
+            if case .replace(let replaced, _, let exclusion) = decision { replaced.excludeMembers(becauseOf: exclusion.reason) }
+            guard let exclusion = decision.exclusion, let completion = exclusion.completion else { return member }
+            deliver(member, of: joining.call, to: completion)
+            throw context.error(.duplicate, exclusion.reason)
         }
     }
 
-    private func decide(_ request: HTTPRequest, _ context: CallContext) -> Sharing.Decision {
-        sharing.decide(request, of: context.options.kind) { flight in
-            !context.options.isContinuable && context.call.isMember(of: flight)
-        } _: { ignored in
-            context.identity(of: request, ignoring: ignored)
-        }
-    }
-
-    /// Carries out a decision: joins its flight, or starts one. Returns `nil` if the decision is outdated, because another caller was
-    /// faster.
+    /// Carries out a decision: joins its flight, starts one, or rejects the caller. Returns `nil` if the decision is outdated, because
+    /// another caller was faster.
     private func joinOrBegin(
-        _ request: HTTPRequest, _ context: CallContext, _ decision: Sharing.Decision, isExtra: Bool
+        _ request: HTTPRequest, _ context: CallContext, _ decision: FlightTable.Decision, isExtra: Bool
     ) throws -> Flight.Member? {
-        if let joined = decision.joined {
-            guard let member = joined.join(request, in: context, excludingOthers: decision.exclusion) else { return nil }
+        let (identity, replaced): (RequestIdentity?, Flight?)
+        switch decision {
+        case .separate: (identity, replaced) = (nil, nil)
+        case .start(let shared): (identity, replaced) = (shared, nil)
+        case .replace(let old, let shared, _): (identity, replaced) = (shared, old)
+        case .reject(let reason): throw context.error(.duplicate, reason)
+        case .join(let joined, let exclusion):
+            guard let member = joined.join(request, in: context, excludingOthers: exclusion?.reason) else { return nil }
             do { try context.call.enter(member) } catch {
                 member.leave()
                 throw error
             }
             return member
         }
-        let flight = Flight(request, decision.identity, in: context.options.isContinuable ? context.startingDownload() : context)
+        let flight = Flight(request, identity, in: context.options.download != nil ? Self.startingDownload(context) : context)
         // An extra request has a separate task, because it may have to end while the caller's first request continues.
-        let isRunner = decision.completion == nil && !isExtra && !needsTask(request, context, isShared: decision.identity != nil)
+        let isRunner = decision.exclusion?.completion == nil && !isExtra && !needsTask(request, context, isShared: identity != nil)
         // The caller joins before others can see the flight. Otherwise another caller could join first, and stop the flight by leaving it.
         guard let member = flight.join(request, in: context, isRunner: isRunner) else { return nil }
         do { try context.call.enter(member) } catch {
             flight.discard()
             throw error
         }
-        guard sharing.insert(flight, replacing: decision.replaced) else {
+        guard table.insert(flight, replacing: replaced) else {
             flight.discard()
             try? context.call.leaveFlight(member, after: .failure(CancellationError()))
             return nil
         }
-        if !isRunner, !flight.start({ [self] in _ = await run(flight) }) { sharing.remove(flight) }
+        if !isRunner, !flight.start({ [self] in _ = await run(flight) }) { table.remove(flight) }
         return member
+    }
+
+    /// Returns the context of a download's flight, with the job that the members attach to: that of the call's last flight, or a new one.
+    private static func startingDownload(_ context: CallContext) -> CallContext {
+        let (job, isInterrupted) = context.call.state.withLock { ($0.active?.job, $0.active?.isInterrupted == true) }
+        // Only a pause can have kept the job's response from this call. Without a pause, the call has seen it.
+        if !isInterrupted { job?.forgetResponse() }
+        var context = context
+        context.job = job ?? DownloadJob()
+        return context
     }
 
     /// Returns true if a flight needs a separate task: see `Execution.needsTask(mayOutlastCaller:asksApplication:)`.
     private func needsTask(_ request: HTTPRequest, _ context: CallContext, isShared: Bool) -> Bool {
-        let mayOutlastCaller = isShared || context.options.isContinuable || exchanges.runsApplicationCode(request, context)
+        let mayOutlastCaller = isShared || context.options.kind.isPausable || exchanges.runsApplicationCode(request, context)
         return context.call.options.execution.needsTask(
             mayOutlastCaller: mayOutlastCaller, asksApplication: request.redirects.asksApplication)
     }
@@ -158,9 +157,25 @@ final class FlightStep: Sendable {
         case .success(let response): return context.shown(response, insteadOf: (flight.request, request))
         case .failure(let error):
             let explained = context.explain(error, of: flight.context.request)
-            guard try context.accepts(headRejectedBy: explained, of: flight, for: request) else { throw explained }
+            guard try accepts(headRejectedBy: explained, of: flight, for: request, in: context) else { throw explained }
             return nil
         }
+    }
+
+    /// Judges the head of a shared download that the validators of another caller rejected before a byte was saved. Each caller has its own
+    /// validators.
+    /// - Returns: True if this caller accepts the head, and so starts a flight itself; false for any other error.
+    /// - Throws: The error of this caller's validators.
+    private static func accepts(
+        headRejectedBy error: any Error, of flight: Flight, for request: HTTPRequest, in context: CallContext
+    ) throws -> Bool {
+        guard flight.context.job != nil, flight.context.call !== context.call, request.isIdempotent,
+            let failure = error as? NessError, failure.kind == .validation,
+            // A mismatch of the file concerns every caller, because equal downloads expect the same file.
+            !(failure.underlying is FileMismatch), let head = failure.response
+        else { return false }
+        for validator in context.validators { try head.judge(by: validator) }
+        return true
     }
 
     // MARK: the closure of a decision

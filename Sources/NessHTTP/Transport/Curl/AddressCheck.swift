@@ -6,9 +6,10 @@ struct AddressCheck {
     private let host: String
     /// The host as errors show it.
     private let shownHost: String
-    /// The latest address that was rejected. `nil` once an address was allowed.
-    private var rejected: String?
-    private var hasAllowed = false
+    private var verdict = Verdict.none
+
+    /// The verdict on the checked addresses: none was checked, all were rejected (with the latest one), or one was allowed.
+    private enum Verdict { case none, rejected(String), allowed }
 
     /// Makes the check of a transfer.
     /// - Parameters:
@@ -20,9 +21,12 @@ struct AddressCheck {
     init(
         _ allows: @escaping @Sendable (IPAddress, String) -> Bool, target: CurlNames.Name, proxy: CurlNames.Name?, allowsUnknown: Bool
     ) throws {
-        (self.allows, host, shownHost) = (allows, (proxy ?? target).host, proxy.map { "the proxy \($0)" } ?? target.host)
+        self.allows = allows
+        host = (proxy ?? target).host
+        shownHost = proxy.map { "the proxy \($0)" } ?? target.host
         guard let proxy else { return }
-        let addresses = IPAddress(anyForm: target.host).map { [$0] } ?? (target.knownAddresses ?? []).compactMap { IPAddress($0) }
+        let known = (target.knownAddresses ?? []).compactMap { IPAddress($0) }
+        let addresses = if let literal = IPAddress(anyForm: target.host) { [literal] } else { known }
         for address in addresses where !allows(address, target.host) { throw Self.rejection("\(address)", of: target.host) }
         if addresses.isEmpty, !allowsUnknown {
             throw Self.rejection("the address of \(target.host) is not known: the proxy \(proxy) connects to it")
@@ -32,16 +36,17 @@ struct AddressCheck {
     /// Returns true if the transfer may connect to an address. `nil` stands for another kind of address, such as that of a unix socket.
     mutating func allows(_ address: IPAddress?) -> Bool {
         let isAllowed = address.map { allows($0, host) } ?? false
-        hasAllowed = hasAllowed || isAllowed
-        rejected = hasAllowed ? nil : address?.description ?? "(a unix socket)"
-        return isAllowed
+        if isAllowed { verdict = .allowed }
+        if case .allowed = verdict { return isAllowed }
+        verdict = .rejected(address?.description ?? "(a unix socket)")
+        return false
     }
 
     /// Forgets the earlier decisions, before another connection is opened.
-    mutating func begin() { (rejected, hasAllowed) = (nil, false) }
+    mutating func begin() { verdict = .none }
 
     /// The error if every address was rejected. `nil` if no address was checked, or if one was allowed.
-    var rejection: TransportError? { rejected.map { Self.rejection($0, of: shownHost) } }
+    var rejection: TransportError? { if case .rejected(let address) = verdict { Self.rejection(address, of: shownHost) } else { nil } }
 
     private static func rejection(_ address: String, of host: String) -> TransportError {
         rejection(address == host ? "the address \(host) is not allowed" : "the address \(address) of \(host) is not allowed")

@@ -32,7 +32,7 @@ enum CurlCallbacks {
             progress: { user, _, _, _, sent in
                 guard let transfer = CurlCallbacks.transfer(user) else { return 0 }
                 transfer.moved(sent: sent)
-                return transfer.mayGoOn() ? 0 : 1
+                return transfer.mayContinue() ? 0 : 1
             },
             prerequest: { user, remoteAddress, _, remotePort, localPort in
                 let ends = remoteAddress.map { address in
@@ -47,7 +47,7 @@ enum CurlCallbacks {
                 CurlCallbacks.transfer(user)?.mayConnect(to: UnsafeBufferPointer(start: bytes, count: count)) ?? false
             },
             socket_opened: { user, descriptor in CurlCallbacks.transfer(user)?.mayOpen(descriptor) ?? false },
-            noted: { user, note in CurlCallbacks.transfer(user)?.noted(Int(note)) })
+            noted: { user, note in CurlCallbacks.transfer(user)?.received(logNote: Int(note)) })
         ness_curl_register(&callbacks)
         return true
     }()

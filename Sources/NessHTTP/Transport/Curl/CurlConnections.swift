@@ -12,34 +12,37 @@ final class CurlConnections {
         let remotePort: UInt16
     }
 
+    // Exempt from Swift's exclusivity check: each GET uses the next two properties, and only the engine's thread does.
+
     /// The opened sockets whose local port is not yet known.
     @exclusivity(unchecked) private var opened: [Int32] = []
     /// The sockets by their local ports.
     @exclusivity(unchecked) private var descriptors: [UInt16: [Int32]] = [:]
+    /// POLLRDHUP, which the headers hide from Swift: the server has closed its end.
+    private static let remoteEnd: Int32 = 0x2000
     /// The sockets on which exchanges of HTTP/1 over TLS have ended.
-    private var secured: Set<Int32> = []
+    private var idleOverTLS: Set<Int32> = []
 
     /// Registers an opened socket.
     func add(_ descriptor: Int32) {
         if !opened.contains(descriptor) { opened.append(descriptor) }
-        secured.remove(descriptor)
+        idleOverTLS.remove(descriptor)
     }
 
     /// Registers that an exchange of HTTP/1 over TLS has ended. Bytes that arrive before the next request now mean that the connection is
     /// stale.
     ///
     /// This is not true of a new connection over TLS, on which session tickets arrive, or of HTTP/2, which carries other exchanges.
-    func secure(_ descriptor: Int32) { secured.insert(descriptor) }
+    func noteEndOverTLS(_ descriptor: Int32) { idleOverTLS.insert(descriptor) }
 
     /// Returns true if a connection over TLS must not carry another request. The counterpart of `isStale(_:)`.
     ///
     /// A server that has closed its end sends no more responses, even if bytes such as a GOAWAY are still unread.
-    func isSecureStale(_ descriptor: Int32) -> Bool {
-        // POLLRDHUP, which the headers hide from Swift.
-        let remoteEnd: Int32 = 0x2000, ended = Int16(remoteEnd | POLLHUP | POLLERR)
-        var state = pollfd(fd: descriptor, events: Int16(POLLIN | remoteEnd), revents: 0)
+    func isStaleOverTLS(_ descriptor: Int32) -> Bool {
+        let ended = Int16(Self.remoteEnd | POLLHUP | POLLERR)
+        var state = pollfd(fd: descriptor, events: Int16(POLLIN | Self.remoteEnd), revents: 0)
         guard poll(&state, 1, 0) > 0 else { return false }
-        return state.revents & ended != 0 || secured.contains(descriptor)
+        return state.revents & ended != 0 || idleOverTLS.contains(descriptor)
     }
 
     /// Returns true if the server has sent bytes on an idle connection, or has closed it. No request may be sent on such a connection.
@@ -81,7 +84,7 @@ final class CurlConnections {
             return true
         }
         guard let known = descriptors[connection.localPort] else { return nil }
-        // Nearly always there is only one socket. Its address is not compared, because libcurl may write it differently from the system.
+        // Nearly always there is only one socket. No address has to be compared then.
         if known.count == 1 { return known.first }
         return known.first { Self.isConnected($0, to: connection) }
     }
@@ -92,14 +95,11 @@ final class CurlConnections {
 
     private static func isConnected(_ descriptor: Int32, to connection: Ends) -> Bool {
         withAddress({ getpeername(descriptor, $0, &$1) }) { address, port in
-            guard port == connection.remotePort else { return false }
-            var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-            let family = address.load(as: sa_family_t.self)
+            guard port == connection.remotePort, let remote = IPAddress(connection.remoteAddress) else { return false }
             // An IPv4 address follows the port. An IPv6 address follows the port and the flow label.
-            guard let bytes = address.baseAddress?.advanced(by: family == sa_family_t(AF_INET) ? 4 : 8),
-                inet_ntop(Int32(family), bytes, &text, socklen_t(text.count)) != nil
-            else { return false }
-            return text.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } } == connection.remoteAddress
+            let isIPv4 = address.load(as: sa_family_t.self) == sa_family_t(AF_INET)
+            let bytes = UnsafeRawBufferPointer(rebasing: address[isIPv4 ? 4..<8 : 8..<24])
+            return IPAddress(bytes.bindMemory(to: UInt8.self)) == remote
         } ?? false
     }
 

@@ -22,15 +22,13 @@ final class CurlEngine: Sendable {
         /// True while the thread sleeps, or is about to. Otherwise the thread finds new commands without being woken.
         var isSleeping = false
         var isStopping = false
-        /// True once the engine has been stopped and has closed every connection.
-        var isClosed = false
         /// `nil` once the handle is about to be released for good.
         var multi: CurlMultiHandle?
-        /// The continuations of tasks that wait for the thread's end.
-        var waiters: [UnsafeContinuation<Void, Never>] = []
     }
 
     private let state: Lock<State>
+    /// Settles once the engine has been stopped and has closed every connection.
+    private let closed = Promise<Void>()
     /// The descriptor that wakes the thread. It stays the same when the handle is replaced.
     private let waker: Int32
     /// The transport's options.
@@ -147,28 +145,15 @@ final class CurlEngine: Sendable {
 
     /// Closes the engine for good. Called by the thread at its end, or for an engine without a thread.
     func close() {
-        let multi = state.withLock { state in
-            defer { state.multi = nil }
-            return state.multi
-        }
+        let multi = state.withLock { $0.multi.take() }
         multi?.release()
-        let waiters = state.withLock { state in
-            state.isClosed = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
+        closed.settle(.success(()))
     }
 
     /// Waits until the thread has closed every connection. Call this after `stop()`.
     func waitUntilClosed() async {
-        await withUnsafeContinuation { continuation in
-            let isClosed = state.withLock { state in
-                if !state.isClosed { state.waiters.append(continuation) }
-                return state.isClosed
-            }
-            if isClosed { continuation.resume() }
-        }
+        // In a separate task, because canceling this one does not end the wait.
+        _ = await Task { [closed] in await closed.untilSettled() }.value
     }
 }
 #endif

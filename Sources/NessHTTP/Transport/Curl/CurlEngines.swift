@@ -30,8 +30,6 @@ final class CurlEngines: Sendable {
     init(_ settings: CurlSettings, count: Int = defaultCount, idleLimit: Duration = CurlEngine.defaultIdleLimit) {
         self.settings = settings
         self.idleLimit = idleLimit
-        // Only a single engine can limit the number of idle connections.
-        let count = settings.maximumIdleConnections == nil ? count : 1
         shares = CurlShares(engineCount: count)
         state = Lock(State(engines: Array(repeating: nil, count: count)))
     }

@@ -50,6 +50,9 @@ struct CurlLibrary: Sendable {
         return CurlLibrary(version: version, features: ness_curl_features(), description: String(cString: text))
     }()
 
+    /// True while a thread of a transport is inside libcurl: an exit of the process waits for it, at most a second. Only tests read it.
+    static var isInUse: Bool { ness_curl_is_in_use() }
+
     /// Describes a library.
     /// - Parameters:
     ///   - version: The version as 0xMMmmpp.

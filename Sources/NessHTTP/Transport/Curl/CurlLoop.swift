@@ -2,6 +2,9 @@
 import CNessCurl
 
 /// The work of the engine's thread: it starts transfers, lets libcurl move bytes, and hands events on. Only that thread uses it.
+///
+/// `@exclusivity(unchecked)` exempts the properties that each GET uses from Swift's exclusivity check, which takes 2 % of its instructions.
+/// Only the engine's thread uses them, and no access to one of them runs code that uses it again.
 final class CurlLoop {
     private let engine: CurlEngine
     private var handle: CurlMultiHandle
@@ -14,13 +17,14 @@ final class CurlLoop {
     @exclusivity(unchecked) private var templates: [CurlTemplate] = []
     /// The most templates.
     private static let templateLimit = 64
-    /// The transfers that have events to hand on in this turn.
-    @exclusivity(unchecked) private var notified: [CurlTransfer] = []
+    /// The transfers that have events to hand on at the end of this turn.
+    @exclusivity(unchecked) private var withEvents: [CurlTransfer] = []
     /// The https origins that did not choose HTTP/2 for their latest connection. Requests to them do not wait for a connection to share: if
     /// a server names no version, libcurl would hold them all until its first response.
     private(set) var http1Origins: Set<ParsedURL.Origin> = []
     /// The origins that were added to `http1Origins` in this turn.
     private var newHTTP1Origins: Set<ParsedURL.Origin> = []
+    /// The number of idle connections that libcurl keeps. 0 for libcurl's default.
     private var connectionLimit = 0
     @exclusivity(unchecked) private(set) var connections = CurlConnections()
     /// The transfers by the connections that carry them.
@@ -31,7 +35,6 @@ final class CurlLoop {
         self.engine = engine
         self.handle = handle
         settings = engine.settings
-        if let limit = settings.maximumIdleConnections, limit > 0 { setConnectionLimit(limit) }
     }
 
     /// Runs until the engine is stopped.
@@ -61,6 +64,7 @@ final class CurlLoop {
             http1Origins.remove(origin)
             return
         }
+        // Bounds the memory. Origins that are forgotten are learned again.
         if http1Origins.count >= 1_000 { http1Origins = [] }
         http1Origins.insert(origin)
         newHTTP1Origins.insert(origin)
@@ -69,8 +73,8 @@ final class CurlLoop {
     /// Starts the transfers that wait for a connection to an origin that has turned out not to speak HTTP/2.
     private func startWaiting() {
         guard !newHTTP1Origins.isEmpty else { return }
-        for transfer in transfers where newHTTP1Origins.contains(transfer.exchange.origin) && transfer.isWaitingForOther {
-            take(transfer)
+        for transfer in transfers where newHTTP1Origins.contains(transfer.exchange.origin) && transfer.waitsForOtherTransfer {
+            removeFromMulti(transfer)
             add(transfer) { try transfer.stopWaiting() }
         }
         newHTTP1Origins = []
@@ -109,8 +113,8 @@ final class CurlLoop {
     /// Stops or resumes the wait for a socket's input.
     func mute(_ descriptor: Int32, _ isMuted: Bool) { ness_curl_multi_mute(multi, descriptor, isMuted) }
 
-    /// Adds a transfer to those whose events are handed on at the end of the turn.
-    func note(_ transfer: CurlTransfer) { notified.append(transfer) }
+    /// Has a transfer's events handed on at the end of the turn.
+    func scheduleHandOn(of transfer: CurlTransfer) { withEvents.append(transfer) }
 
     /// Returns a closure that resumes a transfer, from any thread.
     func waker(for exchange: CurlExchange) -> @Sendable () -> Void {
@@ -127,7 +131,7 @@ final class CurlLoop {
         case .cancel(let exchange):
             guard let transfer = exchange.transfer else { return }
             retireIfSilent(transfer)
-            remove(transfer)
+            forget(transfer)
             exchange.mailbox.cancel(CancellationError())
         case .found(let exchange, let name, let result):
             guard let transfer = exchange.transfer else { return }
@@ -165,6 +169,8 @@ final class CurlLoop {
         }
     }
 
+    // MARK: starting
+
     private func start(_ exchange: CurlExchange) {
         guard !exchange.mailbox.hasEnded else { return engine.didRelease(exchange) }
         // The exchange occupies the host's slot until libcurl no longer uses the connection for it.
@@ -176,7 +182,7 @@ final class CurlLoop {
         do {
             transfer = try makeTransfer(for: exchange)
         } catch {
-            leave(exchange)
+            releaseSlots(of: exchange)
             return exchange.mailbox.end(error)
         }
         transfer.place = transfers.count
@@ -224,7 +230,7 @@ final class CurlLoop {
 
     /// Takes a handle from libcurl. Options may be set only then: to change them during a transfer has no defined effect
     /// (curl_easy_setopt).
-    private func take(_ transfer: CurlTransfer) {
+    private func removeFromMulti(_ transfer: CurlTransfer) {
         guard transfer.isAttached else { return }
         transfer.isAttached = false
         ness_curl_multi_remove(multi, transfer.easy)
@@ -233,15 +239,16 @@ final class CurlLoop {
     /// Raises the number of idle connections that libcurl keeps. With fewer than there are transfers, it would close connections that the
     /// next transfer could use.
     private func keepConnections(for count: Int) {
-        guard settings.maximumIdleConnections == nil, count > connectionLimit else { return }
+        guard count > connectionLimit else { return }
         setConnectionLimit(max(128, 2 * count))
     }
 
     private func setConnectionLimit(_ limit: Int) {
         connectionLimit = limit
-        // CURLMOPT_MAXCONNECTS
-        ness_curl_multi_set_long(multi, 6, limit)
+        ness_curl_multi_set_long(multi, CurlMultiOption.idleConnectionLimit, limit)
     }
+
+    // MARK: ending
 
     /// Handles the transfers that libcurl has ended: some need a look-up or another start, the others are finished.
     private func finishEnded() {
@@ -250,17 +257,17 @@ final class CurlLoop {
             guard let user = ness_curl_get_user(easy) else { continue }
             let transfer = Unmanaged<CurlTransfer>.fromOpaque(user).takeUnretainedValue()
             if transfer.names.isNeeded {
-                take(transfer)
+                removeFromMulti(transfer)
                 lookUp(for: transfer, code)
                 continue
             }
-            if transfer.restarts() {
-                take(transfer)
+            if transfer.restarts(after: code) {
+                removeFromMulti(transfer)
                 add(transfer) { try transfer.prepareRestart() }
                 continue
             }
             transfer.end(code)
-            detach(transfer)
+            releaseHandle(of: transfer)
             finishIfDelivered(transfer)
         }
     }
@@ -269,11 +276,12 @@ final class CurlLoop {
     private func finishIfDelivered(_ transfer: CurlTransfer) {
         guard transfer.isDelivered else { return }
         transfer.finish()
-        remove(transfer)
+        forget(transfer)
     }
 
-    private func remove(_ transfer: CurlTransfer) {
-        detach(transfer)
+    /// Removes a transfer from the loop, and releases its handle if that has not happened yet.
+    private func forget(_ transfer: CurlTransfer) {
+        releaseHandle(of: transfer)
         if let place = transfer.place, let last = transfers.popLast(), last !== transfer {
             transfers[place] = last
             last.place = place
@@ -283,30 +291,30 @@ final class CurlLoop {
         if transfers.isEmpty { idleSince = .now }
     }
 
-    /// Takes a transfer from libcurl, which then uses its connection for others.
-    private func detach(_ transfer: CurlTransfer) {
+    /// Releases a transfer's handle, connection and slots, which other transfers then use.
+    private func releaseHandle(of transfer: CurlTransfer) {
         // After this step the handle may belong to another transfer.
         guard !transfer.isReleased else { return }
         transfer.isReleased = true
         if let ticket = transfer.names.lookUp?.ticket { settings.resolver.leave(ticket) }
         transfer.endRetiredConnection()
-        take(transfer)
+        removeFromMulti(transfer)
         transfer.release()
-        leave(transfer.exchange)
+        releaseSlots(of: transfer.exchange)
         transfer.giveBackHandle()
     }
 
-    /// Frees the places of an exchange that no longer uses a connection.
-    private func leave(_ exchange: CurlExchange) {
-        // The engine's place comes first: freeing the host's slot admits the next exchange.
+    /// Frees the slots of an exchange that no longer uses a connection: the engine's and the host's.
+    private func releaseSlots(of exchange: CurlExchange) {
+        // The engine's slot is first, because freeing the host's admits the next exchange.
         engine.didRelease(exchange)
         exchange.control?.releaseSlot()
     }
 
     /// Hands events on once a turn: a small response is one batch, which wakes the caller's task once.
     private func handOn() {
-        let transfers = notified
-        notified.removeAll(keepingCapacity: true)
+        let transfers = withEvents
+        withEvents.removeAll(keepingCapacity: true)
         for transfer in transfers { transfer.handOn() }
     }
 
@@ -314,10 +322,10 @@ final class CurlLoop {
     private func close() {
         for transfer in transfers {
             transfer.exchange.mailbox.cancel(CancellationError())
-            remove(transfer)
+            forget(transfer)
         }
         // Their release uses OpenSSL, which the end of the process may clean up as soon as the engine is closed.
-        (notified, templates) = ([], [])
+        (withEvents, templates) = ([], [])
         engine.close()
     }
 }

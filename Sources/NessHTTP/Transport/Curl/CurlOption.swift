@@ -47,4 +47,10 @@ struct CurlLastingOption {
     static let proxyUser = CurlLastingOption(10_175), proxyPassword = CurlLastingOption(10_176)
     static let unixSocket = CurlLastingOption(10_231), interface = CurlLastingOption(10_062)
 }
+
+/// The options of a multi handle (multi.h).
+enum CurlMultiOption {
+    /// `CURLMOPT_MAXCONNECTS`
+    static let idleConnectionLimit: Int32 = 6
+}
 #endif

@@ -24,7 +24,6 @@ final class CurlSettings: Sendable, CustomReflectable {
     nonisolated(unsafe) private let hostEntries: UnsafeMutableRawPointer?
     let library: CurlLibrary
     let allowsHTTP2: Bool
-    let maximumIdleConnections: Int?
     let maximumIdleSecondsForWrites: Int
     let usesUnixSocket: Bool
     private let allowsAddress: (@Sendable (IPAddress, String) -> Bool)?
@@ -44,14 +43,10 @@ final class CurlSettings: Sendable, CustomReflectable {
     /// - Throws: `OptionError`.
     init(_ options: CurlTransport.Options, resolver: NameResolver = .shared) throws {
         guard let library = CurlLibrary.shared else {
-            throw OptionError(option: "", reason: "the process has no libcurl, or one before 7.76")
+            throw OptionError(option: nil, reason: "the process has no libcurl, or one before 7.76")
         }
         self.library = library
         allowsHTTP2 = options.allowsHTTP2 && library.speaksHTTP2
-        guard options.maximumIdleConnections.map({ $0 >= 0 && $0 <= 1 << 20 }) != false else {
-            throw OptionError(option: "maximumIdleConnections", reason: "it is negative or too large")
-        }
-        maximumIdleConnections = options.maximumIdleConnections
         guard (.zero ... .seconds(118)).contains(options.maximumIdleTimeForWrites) else {
             throw OptionError(option: "maximumIdleTimeForWrites", reason: "it is not between 0 and 118 seconds")
         }
@@ -107,7 +102,7 @@ final class CurlSettings: Sendable, CustomReflectable {
 
     /// Sets the options on a handle that is then discarded, to find a missing feature early.
     private func tryOut() throws {
-        guard let handle = CurlHandle.make() else { throw OptionError(option: "", reason: "libcurl has no memory") }
+        guard let handle = CurlHandle.make() else { throw OptionError(option: nil, reason: "libcurl has no memory") }
         try apply(to: handle)
     }
 
@@ -148,7 +143,7 @@ final class CurlSettings: Sendable, CustomReflectable {
             try handle.set(.proxyExceptionsOfRequest, "")
         }
         return try AddressCheck(
-            allowsAddress, target: CurlNames.Name(host: origin.host, port: origin.port ?? 0),
+            allowsAddress, target: CurlNames.Name(host: origin.host.text, port: origin.port ?? 0),
             proxy: proxyName ?? address.map { CurlNames.Name(ofProxy: $0) },
             allowsUnknown: allowsUncheckedProxyTargets)
     }

@@ -53,8 +53,8 @@ final class CurlTemplate {
         // libcurl does not send the URL's credentials by itself.
         try handle.setOnce(.authentication, 0)
         try handle.setOnce(.hidesConnectHeads, 1)
-        if settings.maximumIdleConnections == 0 || !library.keepsConnections { try handle.setOnce(.forbidsReuse, 1) }
         if !library.keepsConnections {
+            try handle.setOnce(.forbidsReuse, 1)
             try handle.set(.freshConnection, 1)
             // Only the log reports that a request was sent.
             try handle.setOnce(.writesLog, 1)

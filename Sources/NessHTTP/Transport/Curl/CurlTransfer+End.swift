@@ -4,7 +4,12 @@ import CNessCurl
 /// The end of a transfer, or another start of it.
 extension CurlTransfer {
     /// Returns true if the transfer is repeated on a separate connection.
-    func restarts() -> Bool { failure == nil && history.restarts(hasHead: head.isComplete) }
+    /// - Parameter code: The CURLcode with which libcurl ended it.
+    func restarts(after code: Int32) -> Bool {
+        // CURLE_SEND_ERROR. A body may have been rejected on purpose. After the head it concerns the window of HTTP/2.
+        if code == 55, request.body == nil, !head.isComplete { history.noteSendError() }
+        return failure == nil && history.takeRestart(hasHead: head.isComplete)
+    }
 
     /// Prepares the transfer to be repeated. Call this while libcurl does not have the handle.
     func prepareRestart() throws {
@@ -36,7 +41,7 @@ extension CurlTransfer {
     /// Sets the outcome. libcurl has ended the transfer; the decoder may still hold bytes of the body.
     func end(_ code: Int32) {
         if code == 0, exchange.isSecure, head.isHTTP1, let descriptor = ends.flatMap(loop.connections.descriptor) {
-            loop.connections.secure(descriptor)
+            loop.connections.noteEndOverTLS(descriptor)
         }
         do {
             if let failure { throw failure }

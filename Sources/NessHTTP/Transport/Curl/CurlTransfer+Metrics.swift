@@ -3,7 +3,7 @@ import CNessCurl
 
 /// The measurements of the transfer's connection.
 extension CurlTransfer {
-    /// Measures the connection. `nil` if there is none.
+    /// Measures the connection. Returns `nil` if the transfer has no connection.
     func measure() -> ConnectionMetrics? {
         let connected = time(CurlInfo.connected)
         let isReused = number(CurlInfo.newConnections) == 0

@@ -6,14 +6,14 @@ extension CurlTransfer {
     /// Returns true if libcurl may look a name up itself: one with known addresses, which blocks nothing, or one that only libcurl can
     /// read.
     func mayLookUp() -> Bool {
-        guard history.mayMove() else { return false }
+        guard history.takeMove() else { return false }
         let host = host, proxy = loop.settings.proxyName(for: exchange.origin.scheme)
         return names.mayLookUp { host?.knownAddresses != nil && proxy == nil }
     }
 
     /// The name of the URL's host. `nil` for a name that only libcurl can read: one with non-ASCII letters, or with a zone.
     private var host: CurlNames.Name? {
-        let host = exchange.origin.host
+        let host = exchange.origin.host.text
         guard host.utf8.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "%") }) else { return nil }
         return CurlNames.Name(host: host, port: exchange.origin.port ?? 0)
     }

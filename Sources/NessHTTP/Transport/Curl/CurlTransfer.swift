@@ -10,7 +10,7 @@ final class CurlTransfer {
     let handle: CurlHandle
     let template: CurlTemplate
     unowned let loop: CurlLoop
-    /// Its place among the loop's transfers; `nil` before the start and after the end.
+    /// Its index in the loop's transfers; `nil` before the start and after the end.
     @exclusivity(unchecked) var place: Int?
     /// True while libcurl has the handle.
     var isAttached = false
@@ -21,7 +21,7 @@ final class CurlTransfer {
     /// Removes the content coding of the body. `nil` for a body that is handed on unchanged.
     var decoder: ContentDecoder?
     var reader: HTTPBodyReader?
-    /// The length of the request's body. `nil` if it is unknown, or if there is none.
+    /// The length of the request's body. `nil` without a body, or if the length is unknown.
     private let bodyLength: Int64?
     /// The number of body bytes that libcurl has taken.
     var readCount: Int64 = 0
@@ -46,8 +46,8 @@ final class CurlTransfer {
     private var statusCode: Int?
     /// The events of this turn of the loop.
     @exclusivity(unchecked) var batch = EventBatch()
-    /// True if the loop hands this transfer's events on at the end of the turn.
-    private var isNoted = false
+    /// True if the loop calls `handOn()` at the end of this turn.
+    private var isHandOnScheduled = false
     /// The outcome, once libcurl has ended the transfer.
     @exclusivity(unchecked) var outcome: Result<Void, any Error>?
     /// The number of body bytes that were reported as sent.
@@ -87,22 +87,23 @@ final class CurlTransfer {
 
     private func add(_ event: TransportEvent) {
         batch.add(event)
-        note()
+        scheduleHandOn()
     }
 
     private func add(body bytes: UnsafeBufferPointer<UInt8>) {
         batch.add(body: bytes)
-        note()
+        scheduleHandOn()
     }
 
-    private func note() {
-        if isNoted { return }
-        isNoted = true
-        loop.note(self)
+    private func scheduleHandOn() {
+        if isHandOnScheduled { return }
+        isHandOnScheduled = true
+        loop.scheduleHandOn(of: self)
     }
 
+    /// Passes the events of this turn to the mailbox.
     func handOn() {
-        isNoted = false
+        isHandOnScheduled = false
         // Without events, lines of an incomplete header or of a trailer have arrived.
         if batch.isEmpty {
             if outcome == nil { exchange.control?.bytesDidMove() }
@@ -119,7 +120,7 @@ final class CurlTransfer {
         noteArrival()
         do {
             guard let head = try head.read(line) else {
-                note()
+                scheduleHandOn()
                 return true
             }
             if head.isInterim {
@@ -238,7 +239,7 @@ final class CurlTransfer {
     ///
     /// libcurl does not end such a transfer. It would notice the close only when it sends more of the body. After a status of 300 and above
     /// it sends no more of the body, and only the rest of the response counts.
-    func mayGoOn() -> Bool {
+    func mayContinue() -> Bool {
         guard isWaitingForBody, !isReceivingPaused, (statusCode ?? 0) < 300,
             let descriptor = ends.flatMap(loop.connections.descriptor), loop.connections.isClosed(descriptor)
         else {
@@ -256,11 +257,11 @@ final class CurlTransfer {
         if speaksHTTP2, let connection { loop.use.noteHTTP2(on: connection) }
         if waitsForHTTP2, hasOpened { loop.noteOrigin(exchange.origin, speaksHTTP2: speaksHTTP2) }
         waitsForHTTP2 = false
-        let maySend = history.maySend {
+        let maySend = history.takeSend {
             connection.map { loop.join(self, on: $0) } ?? true
         } unless: {
             guard let descriptor else { return false }
-            return exchange.isSecure ? !hasOpened && loop.connections.isSecureStale(descriptor) : loop.connections.isStale(descriptor)
+            return exchange.isSecure ? !hasOpened && loop.connections.isStaleOverTLS(descriptor) : loop.connections.isStale(descriptor)
         }
         if maySend, exchange.control?.didConnect() == false {
             history.takeBack()
@@ -295,7 +296,7 @@ final class CurlTransfer {
     }
 
     /// True if the transfer waits for a connection of HTTP/2 that another transfer opens.
-    var isWaitingForOther: Bool { waitsForHTTP2 && !hasOpened && !names.isNeeded && names.lookUp == nil }
+    var waitsForOtherTransfer: Bool { waitsForHTTP2 && !hasOpened && !names.isNeeded && names.lookUp == nil }
 
     /// Ends the wait for a connection of HTTP/2. Call this while libcurl does not have the handle.
     func stopWaiting() throws {
@@ -304,13 +305,14 @@ final class CurlTransfer {
     }
 
     /// Processes an event that libcurl reports only in its log.
-    func noted(_ note: Int) {
+    func received(logNote note: Int) {
         switch note {
         case Int(NESS_CURL_NOTE_HTTP2): speaksHTTP2 = true
         case Int(NESS_CURL_NOTE_UNPROCESSED): if !head.hasBegun { history.noteUnprocessed() }
         case Int(NESS_CURL_NOTE_SENT) where !history.isSent:
+            // This libcurl does not call `maySend(on:)`.
             ends = currentEnds
-            _ = history.maySend { false }
+            _ = history.takeSend(unless: { false })
         default: break
         }
     }
@@ -329,7 +331,7 @@ final class CurlTransfer {
     /// Returns true if libcurl may use a socket that was opened for the transfer. False after the request was sent, because another
     /// connection would send it again.
     func mayOpen(_ descriptor: Int32) -> Bool {
-        guard history.mayMove() else { return false }
+        guard history.takeMove() else { return false }
         hasOpened = true
         speaksHTTP2 = false
         // An earlier socket may have had this number, and may have been muted.

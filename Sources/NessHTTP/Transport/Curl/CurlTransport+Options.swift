@@ -46,10 +46,10 @@ extension CurlTransport {
         /// it rejects all, the request fails with `NessError.Kind.addressRejected`. A connection that is used again was allowed when it was
         /// opened.
         ///
-        /// With a proxy, the closure gets the address and the name of the proxy, because the proxy connects to the URL's host. A host that
-        /// is itself an IP address, in any notation, or `localhost` has to be allowed as well. Requests to any other host fail with
-        /// `NessError.Kind.addressRejected`, unless `allowsUncheckedProxyTargets` is true. The process's environment may name a proxy: see
-        /// `Proxy.environment`.
+        /// With a proxy, the transport connects to the proxy only, so the closure receives the proxy's address and name. It also receives
+        /// the URL's host if that is an IP address, in any notation, or `localhost`. The transport cannot check any other host, because the
+        /// proxy looks it up: such a request fails with `NessError.Kind.addressRejected`, unless `allowsUncheckedProxyTargets` is true. The
+        /// process's environment may name a proxy: see `Proxy.environment`.
         ///
         /// A unix socket has no IP address: `unixSocketPath` cannot be set as well.
         ///
@@ -63,11 +63,6 @@ extension CurlTransport {
         /// A Boolean value that indicates whether a proxy may connect to hosts that `allowsAddress` cannot check, because the proxy looks
         /// their names up. Set it to true only if the proxy itself rejects internal addresses.
         public var allowsUncheckedProxyTargets = false
-
-        /// The number of connections that are kept open for further requests. `nil` for a number that grows with the number of simultaneous
-        /// requests; 0 closes each connection after its request. With fewer connections than simultaneous requests, many requests open a
-        /// new one. With a number, the transport uses a single thread, because each thread has its own connections.
-        public var maximumIdleConnections: Int?
 
         /// The longest time that a connection may have been idle before it carries a request that must not be sent twice: one with a body,
         /// or one that is not idempotent. Whole seconds, from 0 to 118. The server may close an idle connection just as the request
@@ -95,7 +90,7 @@ extension CurlTransport {
         case url(URL, username: String? = nil, password: String? = nil, authorities: Certificates? = nil)
 
         /// The kind of the proxy, with its host and port but without credentials.
-        public var description: String {
+        package var redactedDescription: String {
             switch self {
             case .environment: "the environment's proxy"
             case .direct: "no proxy"
@@ -127,13 +122,13 @@ extension CurlTransport {
 
     /// The error of a transport whose options cannot be used.
     package struct OptionError: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The name of the option; empty if no option is at fault.
-        package let option: String
+        /// The name of the option; `nil` if no option is at fault.
+        package let option: String?
         /// The reason, without secrets.
         package let reason: String
 
         /// The option and the reason.
-        package var description: String { option.isEmpty ? reason : "\(option): \(reason)" }
+        package var description: String { option.map { "\($0): \(reason)" } ?? reason }
     }
 }
 #endif

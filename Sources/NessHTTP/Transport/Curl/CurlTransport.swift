@@ -51,6 +51,9 @@ public final class CurlTransport: ControlledTransport {
     /// True: a body keeps its content coding if the request has the option `KeepsContentCoding`.
     public var keepsContentCoding: Bool { true }
 
+    /// Returns true: interim responses are reported while the body is sent.
+    public var reportsInterimResponses: Bool { true }
+
     /// The proxy, the unix socket, the local end and the host entries of the options. Empty without any. It may contain the password of the
     /// proxy.
     public var route: String { engines.settings.route }

@@ -7,11 +7,16 @@ struct SendHistory: Sendable {
         case stale
         /// The connection carries another request, or seems to be dead. No byte was sent.
         case occupied
-        /// libcurl wanted to repeat the request, because the connection died.
+        /// The connection died under the request.
         case resend
         /// The server does not know the expectation (417). No byte of the body was sent.
         case expectation
     }
+
+    /// One, so that a server that processes nothing does not get the request again and again.
+    private static let unprocessedLimit = 1
+    /// A fresh connection is usually free, so the third occupied one ends the transfer.
+    private static let occupiedLimit = 3
 
     /// True once the request was sent on the current connection.
     private(set) var isSent = false
@@ -45,12 +50,12 @@ struct SendHistory: Sendable {
     /// True if no byte of the request was ever sent.
     var isUnsent: Bool { !isSent && !wasSentBefore }
 
-    /// Returns true if the request may be sent on the current connection.
+    /// Returns true if the request may be sent on the current connection, and notes the send or what prevented it.
     /// - Parameters:
     ///   - isFree: Checks that the connection carries no other request that might receive this one's response.
     ///   - isStale: Checks whether the server has closed the connection or sent unsolicited bytes on it.
-    mutating func maySend(ifFree isFree: () -> Bool = { true }, unless isStale: () -> Bool) -> Bool {
-        if isSent || unprocessedCount > 1 {
+    mutating func takeSend(ifFree isFree: () -> Bool = { true }, unless isStale: () -> Bool) -> Bool {
+        if isSent || unprocessedCount > Self.unprocessedLimit {
             refusal = .resend
         } else if !isFree() {
             refusal = .occupied
@@ -63,8 +68,9 @@ struct SendHistory: Sendable {
         return refusal == nil
     }
 
-    /// Returns true if the request may go to another connection. libcurl looks for one when the connection that carried it has died.
-    mutating func mayMove() -> Bool {
+    /// Returns true if the request may go to another connection, and notes what prevents it. libcurl looks for one when the connection that
+    /// carried the request has died.
+    mutating func takeMove() -> Bool {
         if isSent { refusal = .resend }
         return refusal == nil
     }
@@ -83,21 +89,27 @@ struct SendHistory: Sendable {
         unprocessedCount += 1
     }
 
+    /// Notes that the connection did not take the request. libcurl repeats such a request by itself, but not on a connection that it has
+    /// just opened.
+    mutating func noteSendError() {
+        if isSent, mayRepeat, refusal == nil { refusal = .resend }
+    }
+
     /// Notes that the server has rejected the expectation before a byte of the body was sent.
     mutating func refuseExpectation() { refusal = .expectation }
 
-    /// Returns true if the transfer is repeated on another connection: because no byte was sent, because the request may be sent twice, or
-    /// because the server rejected the expectation.
+    /// Returns true, and notes the restart, if the transfer is repeated on another connection. The reasons: no byte was sent, the request
+    /// may be sent twice, or the server rejected the expectation.
     /// - Parameter hasHead: True if the head of the response has arrived.
-    mutating func restarts(hasHead: Bool) -> Bool {
+    mutating func takeRestart(hasHead: Bool) -> Bool {
         switch refusal {
         case .expectation: expectsContinue = false
         case .occupied:
             // A fresh connection is free.
             occupiedCount += 1
-            guard !hasHead, occupiedCount < 3 else { return false }
+            guard !hasHead, occupiedCount < Self.occupiedLimit else { return false }
         case .stale, .resend:
-            guard !hasRestarted, !hasHead, unprocessedCount <= 1, refusal == .stale || mayRepeat else { return false }
+            guard !hasRestarted, !hasHead, unprocessedCount <= Self.unprocessedLimit, refusal == .stale || mayRepeat else { return false }
             hasRestarted = true
         case nil: return false
         }

@@ -2,11 +2,11 @@ import Foundation
 
 /// Writes a request's body to a stream, as far as the stream takes bytes without blocking. It never waits, so it needs no thread.
 ///
-/// On Apple platforms URLSession reads the other end of the stream: see `BoundBodyStream`. The exchange closes the writer when it ends,
-/// because URLSession does not: after a cancellation, or when no connection was made, it neither reads its end nor closes it.
+/// On Apple platforms URLSession reads the other end of the stream: see `BoundBodyStream`. The exchange closes the writer once the task has
+/// ended. URLSession does not: after a cancellation, or when no connection was made, it neither reads its end nor closes it.
 final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
     // `@unchecked`: `lock` guards every var, the reader and the stream. Everything except `open()` also runs on `queue`, so that no thread
-    // waits for the lock while a file is read.
+    // waits for the lock while a file is read. `open()` is called before the stream's first event, when no file is read yet.
     private let lock = NSLock()
     private let reader: HTTPBodyReader
     private let output: OutputStream
@@ -14,7 +14,8 @@ final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
     private let pieceLength: Int
     /// The bytes that were read, and not yet written.
     private var rest = Data()
-    private var isAtEnd = false
+    /// True once the body could not be read. Later events must not read from the failed reader.
+    private var hasFailed = false
     private var isClosed = false
     /// The stream's events arrive here. `close()` and the sequences of the body switch to this queue.
     let queue = DispatchQueue(label: "ness.body-writer")
@@ -60,43 +61,43 @@ final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
 
     /// Writes as much as the stream takes now. Runs on the queue.
     private func advance() {
-        do {
-            try lock.withLock { try write() }
-        } catch {
-            fail(error)
+        let failure: (any Error)? = lock.withLock {
+            do {
+                try write()
+                return nil
+            } catch {
+                hasFailed = true
+                return error
+            }
         }
+        if let failure { fail(failure) }
     }
 
+    /// True if URLSession has closed its end, and does not want the rest.
+    private var hasOutputEnded: Bool { [.error, .atEnd, .closed].contains(output.streamStatus) }
+
     private func write() throws {
-        while !isClosed, !isAtEnd {
-            switch output.streamStatus {
-            // URLSession has closed its end, and does not want the rest.
-            case .error, .atEnd, .closed: return closeNow()
-            default: break
-            }
+        while !isClosed, !hasFailed {
+            if hasOutputEnded { return closeNow() }
             // The stream sends an event when it has room again.
             guard output.hasSpaceAvailable else { return }
             if rest.isEmpty {
-                // Set before the call, in case the reader throws: later events must not read from a failed reader.
-                isAtEnd = true
                 switch try reader.step(upTo: pieceLength) {
                 case .bytes(let data): rest = data
                 case .end: return closeNow()
                 case .pending(let producer):
-                    isAtEnd = false
                     return producer.whenReady { [weak self] in
                         guard let self else { return }
                         queue.async { self.advance() }
                     }
                 }
-                isAtEnd = false
             }
             let written = rest.withUnsafeBytes { bytes in
                 bytes.bindMemory(to: UInt8.self).baseAddress.map { output.write($0, maxLength: bytes.count) } ?? 0
             }
-            // 0 means that there was no room after all, unless the status says that the stream has ended.
+            // 0 means that there was no room after all, unless the stream has ended.
             guard written > 0 else {
-                if written < 0 || [.error, .atEnd, .closed].contains(output.streamStatus) { closeNow() }
+                if written < 0 || hasOutputEnded { closeNow() }
                 return
             }
             rest = rest.dropFirst(written)
@@ -107,7 +108,7 @@ final class BodyWriter: NSObject, StreamDelegate, @unchecked Sendable {
 #if !canImport(FoundationNetworking)
 /// A request's body, as URLSession on Apple platforms reads it: one end of a pair of streams. A `BodyWriter` writes to the other end.
 enum BoundBodyStream {
-    /// Makes the stream that URLSession reads, and its writer, which has to be closed when the exchange ends.
+    /// Makes the stream that URLSession reads, and its writer, which must be closed once the task has ended.
     /// - Parameters:
     ///   - reader: The body.
     ///   - fail: Receives the error.

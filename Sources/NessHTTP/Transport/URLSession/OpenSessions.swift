@@ -1,45 +1,46 @@
 import NessLock
+import NessPromise
 
 /// Counts the sessions of a transport that have not ended. The transport's shutdown waits for them.
 final class OpenSessions: Sendable {
     private struct State: Sendable {
         var count = 0
         var isClosed = false
-        var waiting = WaiterQueue<Waiter>()
     }
 
     private let state = Lock(State())
+    /// Settles once the transport was shut down and no session is open.
+    let allEnded = Promise<Void>()
+
+    // Keeps a wait that times out from dropping the promise, which a later shutdown waits for.
+    init() { allEnded.finally {} }
 
     /// Counts a session that is about to start.
     /// - Returns: False after the shutdown, when no session may start.
     func begin() -> Bool {
         state.withLock { state in
-            guard !state.isClosed else { return false }
-            state.count += 1
-            return true
+            if !state.isClosed { state.count += 1 }
+            return !state.isClosed
         }
     }
 
     /// Counts a session as ended.
-    func end() {
-        let waiters = state.withLock { state in
-            state.count -= 1
-            return state.count == 0 ? state.waiting.takeAll() : []
-        }
-        for waiter in waiters { waiter.resume() }
-    }
+    func end() { change { $0.count -= 1 } }
 
     /// Prevents the start of further sessions.
-    func close() { state.withLock { $0.isClosed = true } }
+    func close() { change { $0.isClosed = true } }
 
-    /// Waits until every session has ended, but at most for the given time: URLSession may never report the end.
+    private func change(_ body: (inout State) -> Void) {
+        let haveAllEnded = state.withLock { state in
+            body(&state)
+            return state.isClosed && state.count == 0
+        }
+        if haveAllEnded { allEnded.settle(.success(())) }
+    }
+
+    /// Waits until every session has ended, but at most for the given time: URLSession may never report the end. Call this after `close()`.
     func waitUntilNone(atMost limit: Duration) async {
-        let waiter: Waiter? = state.withLock { state in state.count == 0 ? nil : state.waiting.join { _ in Waiter() } }
-        guard let waiter else { return }
-        let clock = PipelineClock(ContinuousClock())
-        let cancel = clock.startTimer(after: limit) { waiter.resume() }
-        try? await waiter.wait()
-        cancel()
-        clock.rest()
+        // In a separate task, because canceling this one does not end the wait.
+        _ = await Task { [allEnded] in await allEnded.timeout(after: limit).untilSettled() }.value
     }
 }

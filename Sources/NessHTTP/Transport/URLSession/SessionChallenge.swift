@@ -17,6 +17,19 @@ enum ChallengeAnswer: Sendable {
     case reject
     /// The task ends.
     case cancel
+
+    /// The decision in URLSession's form.
+    var disposition: URLSession.AuthChallengeDisposition {
+        switch self {
+        case .systemDefault: .performDefaultHandling
+        case .use: .useCredential
+        case .reject: .rejectProtectionSpace
+        case .cancel: .cancelAuthenticationChallenge
+        }
+    }
+
+    /// The credential that the server gets, or that accepts its certificate.
+    var credential: URLCredential? { if case .use(let credential) = self { credential } else { nil } }
 }
 
 /// A challenge of a server or proxy about credentials or certificates, in a form that tests can make.

@@ -8,16 +8,10 @@ import FoundationNetworking
 /// platforms.
 final class SessionDelegate: NSObject, URLSessionDataDelegate {
     private let events: ExchangeSession
-    private let onServerTrust: TrustAnswer
 
     /// Makes a delegate.
-    /// - Parameters:
-    ///   - events: The receiver. URLSession holds its delegate until it has ended.
-    ///   - onServerTrust: The application's closure about certificates.
-    init(_ events: ExchangeSession, _ onServerTrust: TrustAnswer) {
-        self.events = events
-        self.onServerTrust = onServerTrust
-    }
+    /// - Parameter events: The receiver. URLSession holds its delegate until it has ended.
+    init(_ events: ExchangeSession) { self.events = events }
 
     func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) { events.ended() }
 
@@ -29,20 +23,22 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         completionHandler(.allow)
     }
 
-    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { events.received(data, by: dataTask) }
+    func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        events.exchange(for: dataTask)?.received(data)
+    }
 
     func urlSession(
         _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        events.sent(totalBytesSent, by: task)
+        events.exchange(for: task)?.sent(totalBytesSent)
     }
 
     /// Responds immediately. When URLSession on Linux wants to read a body again, it blocks its thread until it has the stream.
     func urlSession(
         _ session: URLSession, task: URLSessionTask, needNewBodyStream completionHandler: @escaping (InputStream?) -> Void
     ) {
-        completionHandler(events.makeBodyStream(for: task))
+        completionHandler(events.exchange(for: task)?.makeBodyStream())
     }
 
     func urlSession(
@@ -56,18 +52,15 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
         _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
         completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-        events.challenged(SessionChallenge(challenge, onServerTrust), by: task) { answer in
-            switch answer {
-            case .systemDefault: completionHandler(.performDefaultHandling, nil)
-            case .use(let credential): completionHandler(.useCredential, credential)
-            case .reject: completionHandler(.rejectProtectionSpace, nil)
-            case .cancel: completionHandler(.cancelAuthenticationChallenge, nil)
-            }
+        events.challenged(SessionChallenge(challenge, events.source.onServerTrust), by: task) { answer in
+            completionHandler(answer.disposition, answer.credential)
         }
     }
 
     #if !canImport(FoundationNetworking)
-    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) { events.waitsForNetwork(task) }
+    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
+        events.exchange(for: task)?.waitForNetwork()
+    }
 
     // Called from macOS 14 and iOS 17 on.
     func urlSession(_ session: URLSession, task: URLSessionTask, didReceiveInformationalResponse response: HTTPURLResponse) {
@@ -77,7 +70,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate {
     func urlSession(_ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics) {
         let transactions = metrics.transactionMetrics, last = transactions.last { $0.resourceFetchType == .networkLoad }
         let hasBegun = transactions.contains { $0.requestStartDate != nil }
-        events.measured(last.map(ConnectionMetrics.init), hasBegun: hasBegun, by: task)
+        events.exchange(for: task)?.measured(last.map(ConnectionMetrics.init), hasBegun: hasBegun)
     }
     #endif
 

@@ -62,16 +62,17 @@ extension URLSessionTask: SessionTask {
 struct SessionSource: Sendable {
     /// The implementation of URLSession that the sessions behave like.
     var system = URLSessionSystem.current
+    /// The application's closure about certificates.
+    var onServerTrust: TrustAnswer = nil
     /// Makes a session that reports its events to an `ExchangeSession`.
-    var makeDriver: @Sendable (URLSessionConfiguration, ExchangeSession, TrustAnswer) -> any SessionDriver = {
-        configuration, events, answer in
+    var makeDriver: @Sendable (URLSessionConfiguration, ExchangeSession) -> any SessionDriver = { configuration, events in
         #if canImport(FoundationNetworking)
         let delegateQueue = DelegateQueue()
         #else
         let delegateQueue = OperationQueue()
         delegateQueue.maxConcurrentOperationCount = 1
         #endif
-        return URLSession(configuration: configuration, delegate: SessionDelegate(events, answer), delegateQueue: delegateQueue)
+        return URLSession(configuration: configuration, delegate: SessionDelegate(events), delegateQueue: delegateQueue)
     }
     /// The most bytes of a response that are stored in a file. On Linux the server cannot be slowed down, and on Apple platforms a
     /// suspended task receives bytes for some time.

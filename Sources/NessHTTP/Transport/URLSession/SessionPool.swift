@@ -17,7 +17,6 @@ final class SessionPool: Sendable {
     static let idleLimit = Duration.seconds(300)
 
     let source: SessionSource
-    private let onServerTrust: TrustAnswer
     private let open = OpenSessions()
     private let shared: ExchangeSession
     /// The sessions of requests with demands. URLSession asks about certificates when it opens a connection. A connection that was opened
@@ -25,9 +24,9 @@ final class SessionPool: Sendable {
     /// it is small then, and remembers that a certificate was checked.
     private let demanding = Lock<[Key: ExchangeSession]>([:])
 
-    init(_ source: SessionSource, _ onServerTrust: TrustAnswer) {
-        (self.source, self.onServerTrust) = (source, onServerTrust)
-        shared = ExchangeSession(source, onServerTrust, open: open)
+    init(_ source: SessionSource) {
+        self.source = source
+        shared = ExchangeSession(source, open: open)
     }
 
     /// The session for a request.
@@ -36,13 +35,13 @@ final class SessionPool: Sendable {
     ///   - isOwn: True if it needs a session that no other request uses.
     func session(for request: HTTPRequest, isOwn: Bool) -> ExchangeSession {
         guard let demands = request.tlsDemands, source.system == .apple else {
-            return isOwn ? ExchangeSession(source, onServerTrust, open: open) : shared
+            return isOwn ? ExchangeSession(source, open: open) : shared
         }
         // Each origin has a session. With a shared one, the second of two hosts of one HTTP/2 server would cause no challenge.
         let key = Key(demands: demands, origin: demands.concernServer ? request.origin : nil)
         return demanding.withLock { known in
             if let session = known[key] { return session }
-            let session = ExchangeSession(source, onServerTrust, demands: demands, idleLimit: Self.idleLimit, open: open)
+            let session = ExchangeSession(source, demands: demands, idleLimit: Self.idleLimit, open: open)
             known[key] = session
             return session
         }

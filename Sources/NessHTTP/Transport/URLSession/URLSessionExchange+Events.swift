@@ -96,8 +96,8 @@ extension URLSessionExchange {
     }
 
     /// Tells URLSession not to follow a redirect. On Linux a canceled task must not receive this decision.
-    func answerRedirect(_ refuse: () -> Void) {
-        answering.withLock { _ in if system == .apple || !hasEnded { refuse() } }
+    func answerRedirect(_ keepResponse: () -> Void) {
+        answering.withLock { _ in if system == .apple || !hasEnded { keepResponse() } }
     }
 
     /// Reports the head of a redirect without a Location. URLSession on Linux does not report it, and loses its body. If there is a body,

@@ -9,10 +9,8 @@ import FoundationNetworking
 final class URLSessionExchange: Sendable {
     struct State: Sendable {
         var hasEnded = false
-        /// Cancels the task. `nil` before the task exists.
-        var stop: (@Sendable () -> Void)?
         var heads: HeadChoice
-        /// The readers of the body's sequences, which end with the exchange.
+        /// The producers of the body's sequences, which end with the exchange.
         var producers: [BodyProducer] = []
         /// The writers of the streams that URLSession reads the body from. They end with the task.
         var writers: [BodyWriter] = []
@@ -45,7 +43,7 @@ final class URLSessionExchange: Sendable {
     let state: Lock<State>
     /// Held during the decision about a redirect and while the task is canceled. On Linux, doing both at the same time crashes.
     let answering = Lock(())
-    /// The task, and whether it is suspended.
+    /// The task, and whether it is suspended. There is no task before the start and after the end.
     private let flow = Lock<(task: (any SessionTask)?, isSuspended: Bool)>((nil, false))
 
     init(
@@ -136,20 +134,10 @@ final class URLSessionExchange: Sendable {
         for writer in writers { writer.close() }
     }
 
-    /// Stores the way to cancel the task that was just made.
+    /// Stores the task that was just made, and cancels it if the exchange has ended meanwhile.
     func started(_ task: any SessionTask) {
         flow.withLock { $0.task = task }
-        let stop: @Sendable () -> Void = { [self] in
-            Self.cancelQueue.async { [self] in answering.withLock { _ in task.cancel() } }
-        }
-        // After the end nothing would release the closure. It retains this exchange, and with it the URLSession and a download's file.
-        let isLate = state.withLock { state in
-            if !state.hasEnded { state.stop = stop }
-            return state.hasEnded
-        }
-        guard isLate else { return }
-        flow.withLock { $0.task = nil }
-        stop()
+        if hasEnded { close(stops: true) }
     }
 
     /// Ends the exchange, after the events that were reported before. Only the first end counts.
@@ -166,15 +154,16 @@ final class URLSessionExchange: Sendable {
 
     /// Marks the exchange as ended and releases its resources. Cancels the task if `stops` is true.
     func close(stops: Bool) {
-        let (stop, producers, watch): ((@Sendable () -> Void)?, [BodyProducer], Task<Void, Never>?) = state.withLock { state in
-            defer { (state.stop, state.producers, state.networkWatch) = (nil, [], nil) }
+        let (producers, watch) = state.withLock { state in
+            defer { state.producers = [] }
             state.hasEnded = true
-            return (state.stop, state.producers, state.networkWatch)
+            return (state.producers, state.networkWatch.take())
         }
         watch?.cancel()
         for producer in producers { producer.cancel() }
-        if stops { stop?() }
-        flow.withLock { $0.task = nil }
+        // A task that is kept after the end would retain its URLSession, and with it this exchange and a download's file.
+        guard let task = flow.withLock({ $0.task.take() }), stops else { return }
+        Self.cancelQueue.async { [self] in answering.withLock { _ in task.cancel() } }
     }
 
     func report(_ event: TransportEvent) {

@@ -59,9 +59,13 @@ extension URLSessionTransport {
         return urlRequest
     }
 
-    /// The value of a field that must not be sent on Linux. Without a value, URLSession and libcurl would add their own. An empty value
-    /// would be sent as an empty field, and some servers respond to an empty `Expect` with 417.
+    /// The value of a field that URLSession on Linux is to omit: libcurl omits a field whose value is only white space. Without a value,
+    /// URLSession and libcurl would add their own. An empty value would be sent as an empty field, and some servers respond to an empty
+    /// `Expect` with 417.
     private static let leftOut = " "
+
+    /// The longest body in bytes that is read into memory. A longer one is streamed, so that it takes little memory.
+    private static let maximumLengthInMemory = 1 << 20
 
     /// Sets the request's body if it is to be in memory. Returns the body if it is to be streamed.
     static func place(_ body: HTTPBody?, in urlRequest: inout URLRequest, on system: URLSessionSystem) throws -> HTTPBody? {
@@ -71,10 +75,10 @@ extension URLSessionTransport {
             return nil
         }
         guard body.isResolved else { throw TransportError(.invalidRequest, "the body was not resolved before it was sent") }
-        if let length = body.length, length <= 1 << 20, !body.isStreamed {
+        if let length = body.length, length <= maximumLengthInMemory, !body.isStreamed {
             let reader = body.makeReader()
             var whole = Data()
-            while case let piece = try reader.read(upTo: 1 << 20), !piece.isEmpty { whole += piece }
+            while case let piece = try reader.read(upTo: maximumLengthInMemory), !piece.isEmpty { whole += piece }
             urlRequest.httpBody = whole
             return nil
         }

@@ -65,8 +65,8 @@ public final class URLSessionTransport: ControlledTransport {
     /// The proxies of the configuration on Apple platforms. Empty on Linux, where they come from the environment.
     public let route: String
     private let prepare: @Sendable (inout URLRequest, HTTPRequest) -> Void
-    /// The hosts that may receive the system's credentials, or the error in the list.
-    private let systemHosts: Result<HostRules<Bool>, any Error>
+    /// The hosts that may receive the system's credentials.
+    private let systemHosts: HostRules<Bool>
     let sessions: SessionPool
     private var system: URLSessionSystem { sessions.source.system }
     #if canImport(FoundationNetworking)
@@ -81,9 +81,10 @@ public final class URLSessionTransport: ControlledTransport {
     /// Makes a transport with a separate session.
     /// - Parameters:
     ///   - configure: Changes the configuration of a new session, such as its proxies or its TLS versions. The pipeline sets cookies,
-    ///     cache, credentials, additional headers, timeouts and limits, and overrides those of the closure. On Linux the closure is called
-    ///     for every session, and some requests have a separate session. There only `protocolClasses` has an effect: proxies, TLS versions,
-    ///     service types and waiting for a network have none.
+    ///     cache, credentials, additional headers, timeouts and limits, and overrides those of the closure. On Apple platforms, a session
+    ///     that replaces an idle one has the same configuration. On Linux the closure is called for every session, and some requests have
+    ///     a separate session. There only `protocolClasses` has an effect: proxies, TLS versions, service types and waiting for a network
+    ///     have none.
     ///   - prepare: Changes a request just before URLSession receives it, to set properties that only URLSession has, such as
     ///     `networkServiceType`. It must not change the method, the URL or the body, by which the pipeline knows the request. A changed
     ///     method or URL fails the exchange with `NessError.Kind.invalidRequest`. Runs off the main thread, once for each exchange.
@@ -101,9 +102,12 @@ public final class URLSessionTransport: ControlledTransport {
         _ prepare: @escaping @Sendable (inout URLRequest, HTTPRequest) -> Void, _ systemCredentials: [String],
         onServerTrust answer: TrustAnswer, source: SessionSource = SessionSource()
     ) {
-        sessions = SessionPool(source, answer)
+        var source = source
+        source.onServerTrust = answer
+        sessions = SessionPool(source)
         self.prepare = prepare
-        systemHosts = Result { try HostRules(Dictionary(systemCredentials.map { ($0, true) }) { first, _ in first }) }
+        let hosts = Dictionary(systemCredentials.map { ($0, true) }) { first, _ in first }
+        systemHosts = HostRules("systemCredentials", hosts) { isListed, _ in isListed }
         configuration = {
             let configuration = URLSessionConfiguration.ephemeral
             configure(configuration)
@@ -172,16 +176,14 @@ public final class URLSessionTransport: ControlledTransport {
         let urlRequest = made, usesSystem = try usesSystemCredentials(for: request)
         try Task.checkCancellation()
         let session = sessions.session(for: request, isOwn: isOwn)
-        // Made in this task, because it runs code of the application.
-        let configuration = session.reserve() ? nil : configuration()
-        defer { session.release() }
+        session.configure(configuration)
         let exchange = URLSessionExchange(
             request, streaming: streamed, under: control, usesSystemCredentials: usesSystem, over: sessions.source)
         control?.onStop(exchange.cancel)
         try await withTaskCancellationHandler {
             let priority = RequestPriority(of: request), description = request.description
             ExchangeSession.startQueue.async {
-                session.start(exchange, urlRequest, configuration, priority: priority, description: description, isLast: isOwn)
+                session.start(exchange, urlRequest, priority: priority, description: description, isLast: isOwn)
             }
             do {
                 try await exchange.mailbox.deliver(to: receive, resume: exchange.adjustFlow)
@@ -212,9 +214,9 @@ public final class URLSessionTransport: ControlledTransport {
 
     private func usesSystemCredentials(for request: HTTPRequest) throws -> Bool {
         do {
-            return try systemHosts.get().value(for: request) ?? false
+            return try systemHosts.value(for: request) ?? false
         } catch {
-            throw TransportError(.invalidRequest, "systemCredentials: \(error)")
+            throw TransportError(.invalidRequest, "\(error)")
         }
     }
 }

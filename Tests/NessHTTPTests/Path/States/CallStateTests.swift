@@ -61,8 +61,9 @@ import Testing
         let response = HTTPResponse(statusCode: 200, request: request)
         var options = CallOptions()
         options.download = DownloadTarget(destination: .folder(URL(filePath: "/")), segments: 1)
-        let context = CallContext(Call(.success(request), options, clock: PipelineClock(ManualClock())))
-        let flight = Flight(request, in: context.startingDownload())
+        var context = CallContext(Call(.success(request), options, clock: PipelineClock(ManualClock())))
+        context.job = DownloadJob()
+        let flight = Flight(request, in: context)
         let member = try #require(flight.join(request, in: context))
         let promise = Owner()
         let waiters = (0..<3).map { _ in Waiter {} }

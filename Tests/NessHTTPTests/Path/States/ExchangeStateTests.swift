@@ -23,9 +23,9 @@ import Testing
         var canceledTwice = false
         var startedAfterStop = false
 
-        mutating func giveBack(_ lanes: ExchangeSlots.Lanes) {
-            givenBack.host += lanes.host == nil ? 0 : 1
-            givenBack.total += lanes.total == nil ? 0 : 1
+        mutating func giveBack(_ lanes: ExchangeSlots.Lanes?) {
+            givenBack.host += lanes?.host == nil ? 0 : 1
+            givenBack.total += lanes?.total == nil ? 0 : 1
         }
 
         mutating func cancel(_ timer: StartedTimer?) {
@@ -45,13 +45,13 @@ import Testing
             Event(name: "place at the host") { model in
                 guard !model.hasBegun, !model.hasFinished, model.occupied.host == 0 else { return false }
                 model.occupied.host = 1
-                model.state.slots.occupy(host: host)
+                model.state.slots.lanes.host = host
                 return true
             },
             Event(name: "place among all") { model in
                 guard !model.hasBegun, !model.hasFinished, model.occupied.host == 1, model.occupied.total == 0 else { return false }
                 model.occupied.total = 1
-                model.state.slots.occupy(total: all)
+                model.state.slots.lanes.total = all
                 return true
             },
             Event(name: "waits in a queue") { model in

@@ -19,7 +19,8 @@ enum Command {
     }
 
     private static let smallPrograms =
-        FaultPrograms.all + SharingPrograms.all + LimitPrograms.all + LifePrograms.all + TransferPrograms.all + ReaderPrograms.all
+        FaultPrograms.all + SharingPrograms.all + LimitPrograms.all + LifePrograms.all + TransferPrograms.all + UploadPrograms.all
+        + ReaderPrograms.all
         + StorePrograms.all
 
     private static func number(_ arguments: [String], _ index: Int, _ standard: UInt64) -> UInt64 {

@@ -159,7 +159,8 @@ final class EventLog: RequestObserver, Sendable {
         if !request.url.path.hasSuffix("/other") { entries.withLock { $0.append((request.id, event)) } }
     }
 
-    /// Returns what is wrong with the events: each request has one start and one end, in this order, and nothing outside of them.
+    /// Returns what is wrong with the events: each request has one start and one end, in this order, and nothing outside of them. The same
+    /// is true of each exchange and each wait of a request, so a span ends once.
     func faults() -> [String] {
         var faults: [String] = []
         let byRequest = entries.withLock { Dictionary(grouping: $0, by: \.id).mapValues { $0.map(\.event) } }
@@ -172,14 +173,43 @@ final class EventLog: RequestObserver, Sendable {
             if events.count(where: { $0 == "success" || $0 == "failure" }) != 1 {
                 faults.append("request \(id) has not one outcome: \(events)")
             }
+            if let fault = Self.openParts(of: events) { faults.append("request \(id): \(fault): \(events)") }
         }
         return faults
     }
 
+    /// Returns what is wrong with the exchanges and the waits; `nil` for nothing.
+    private static func openParts(of events: [String]) -> String? {
+        var open: [Substring: Int] = [:]
+        for event in events {
+            let words = event.split(separator: " ", maxSplits: 1)
+            guard words.count == 2 else { continue }
+            switch words[0] {
+            case "begins":
+                open[words[1], default: 0] += 1
+                if words[1].hasPrefix("exchange"), open[words[1]] != 1 { return "\(words[1]) begins twice" }
+            case "has": if open[words[1], default: 0] == 0 { return "\(words[1]) has a head outside of it" }
+            default:
+                if open[words[1], default: 0] == 0 { return "\(words[1]) ends without a begin" }
+                open[words[1], default: 0] -= 1
+            }
+        }
+        return open.first { $0.value != 0 }.map { "\($0.key) does not end" }
+    }
+
     func requestDidStart(_ request: HTTPRequest) { note(request, "start") }
+    func requestWillWait(_ request: HTTPRequest, at place: WaitingPlace) { note(request, "begins wait \(place)") }
+    func requestDidWait(_ request: HTTPRequest, at place: WaitingPlace, for duration: Duration) { note(request, "ends wait \(place)") }
     func requestWillSend(_ request: HTTPRequest) { note(request, "willSend") }
-    func requestDidBeginExchange(_ request: HTTPRequest) { note(request, "exchange") }
-    func requestDidReceiveHead(_ request: HTTPRequest) { note(request, "head") }
+    func requestDidBeginExchange(_ exchange: RequestExchange, of request: HTTPRequest) {
+        note(request, "begins exchange \(exchange.id)")
+    }
+    func requestDidReceiveHead(_ head: HTTPResponse, in exchange: RequestExchange, of request: HTTPRequest) {
+        note(request, "has exchange \(exchange.id)")
+    }
+    func requestDidEndExchange(_ exchange: RequestExchange, with outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest) {
+        note(request, "ends exchange \(exchange.id)")
+    }
     func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) { note(request, "response") }
     func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) { note(request, "retry") }
     func requestDidPause(_ request: HTTPRequest) { note(request, "pause") }

@@ -49,6 +49,22 @@ enum LifePrograms {
             stage.expect(try await stage.crowd(ness, five), in: ["ok", "dropped", "Failure"])
             await stage.expectIdle(ness, "https://a.test/x")
         },
+        SmallProgram("drop-at-the-start", "the manager keeps nothing of a request that has ended") { stage in
+            final class Held: Sendable {}
+            struct Weak: Sendable { weak let held: Held? }
+            let ness = stage.manager(), kept = Lock<[Weak]>([])
+            for url in five {
+                let held = Held()
+                kept.withLock { $0.append(Weak(held: held)) }
+                let task = Task { _ = try? await ness.get(url).onHead { [held] _ in withExtendedLifetime(held) {} }.response() }
+                try await stage.moment()
+                task.cancel()
+                await task.value
+            }
+            try await Task.sleep(for: .seconds(1))
+            let count = kept.withLock { $0.count { $0.held != nil } }
+            stage.expect(count == 0, "\(count) of the requests are still held")
+        },
         SmallProgram("reset-and-refresh", "a reset ends the refresh, and the next request starts another") { stage in
             let ness = guarded(stage)
             try await stage.crowd(ness, five) { await ness.reset() }

@@ -1,7 +1,9 @@
 import Foundation
 
 /// Parses the dates of cookies by the grammar that browsers share (RFC 6265bis, 5.1.1): words in any order, separated by characters other
-/// than letters, digits and colons.
+/// than letters, digits and colons. `HTTPDate` uses it for dates whose form it has checked.
+///
+/// The code does not use Foundation's formatters: they are slow to create, guess missing parts, and are not `Sendable` on every platform.
 package enum CookieDate {
     /// Reads a date.
     /// - Returns: `nil` if a part is missing or no such date exists.

@@ -1,0 +1,1 @@
+var filmData: Data { stub() }

@@ -1,0 +1,1 @@
+var uploads: ResumableUploads { stub() }

@@ -1,0 +1,5 @@
+var upload: UploadPromise { stub() }
+
+extension String {
+    func values(of element: String) -> [String] { stub() }
+}
