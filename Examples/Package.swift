@@ -16,10 +16,9 @@ let package = Package(
         .executableTarget(name: "mirror", dependencies: [http]),
         .target(name: "TasksClient", dependencies: [http]),
         .executableTarget(name: "tasks", dependencies: ["TasksClient", http]),
-        .executableTarget(name: "logging", dependencies: [http]),
         .testTarget(name: "TasksClientTests", dependencies: ["TasksClient", testing]),
         // Starts each program as a process, against a separate server.
-        .testTarget(name: "ProgramTests", dependencies: ["chat", "mirror", "tasks", "logging", testing]),
+        .testTarget(name: "ProgramTests", dependencies: ["chat", "mirror", "tasks", testing]),
     ],
     swiftLanguageModes: [.v6]
 )

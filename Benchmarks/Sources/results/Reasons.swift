@@ -52,6 +52,9 @@ let notes: [String: String] = [
     "Memory of a GET that waits for a response over HTTP/1.1": """
     Growth of the process's memory per GET: the connection, libcurl's state and the request.
     """,
+    "Instructions of a GET without a network": """
+    Logs are at the level of warnings; the backends of metrics and traces discard what they receive. Counted by callgrind.
+    """,
     "CPU of a GET without a network": """
     The transport responds immediately, so no thread waits.
     """,

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct ArgumentTests {
-    @Test("--help prints the usage", arguments: ["chat", "mirror", "tasks", "logging"])
+    @Test("--help prints the usage", arguments: ["chat", "mirror", "tasks"])
     func help(name: String) async throws {
         let (code, program) = try await run(name, ["--help"])
         #expect(code == 0)
@@ -9,7 +9,7 @@ import Testing
         #expect(program.errors.isEmpty)
     }
 
-    @Test("wrong arguments exit with code 2 and print what is wrong", arguments: ["chat", "mirror", "tasks", "logging"])
+    @Test("wrong arguments exit with code 2 and print what is wrong", arguments: ["chat", "mirror", "tasks"])
     func wrongOption(name: String) async throws {
         let (code, program) = try await run(name, ["--wrong"])
         #expect(code == 2)

@@ -94,6 +94,9 @@ final class Program: Sendable {
     /// Interrupts the program, as Ctrl-C does.
     func interrupt() { process.interrupt() }
 
+    /// Asks the program to end, as a supervisor does.
+    func terminate() { process.terminate() }
+
     /// Ends the program like a power cut.
     func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
 

@@ -3,6 +3,7 @@ import HTTPTypes
 import HummingbirdCore
 import NIOCore
 import NessHTTP
+import NessHTTPTypes
 
 /// The header fields that pass the proxy (RFC 9110, section 7.6).
 enum ForwardedFields {
@@ -23,11 +24,8 @@ enum ForwardedFields {
     /// Returns the fields for the upstream.
     /// - Throws: `Refusal` for a request that may go no further (RFC 9110, 7.6.2).
     static func toUpstream(_ request: Request, from client: SocketAddress?) throws -> HTTPHeaders {
-        let dropped = hopByHop.union(setByTransport).union(named(in: request.headers[values: .connection]))
-        var headers = HTTPHeaders()
-        for field in request.headers where !dropped.contains(field.name.canonicalName) {
-            headers.add(field.value, for: field.name.rawName)
-        }
+        var headers = HTTPHeaders(
+            request.headers.without(hopByHop.union(setByTransport).union(named(in: request.headers[values: .connection]))))
         if [.options, .trace].contains(request.method), let limit = headers["Max-Forwards"].flatMap({ Int($0) }) {
             guard limit > 0 else { throw Refusal(request.method == .options ? 204 : 405) }
             headers["Max-Forwards"] = "\(limit - 1)"
@@ -41,10 +39,8 @@ enum ForwardedFields {
     }
 
     /// Returns the fields for the client, without `Content-Length`.
-    static func toClient(_ headers: HTTPHeaders) -> HTTPFields {
-        var fields = HTTPFields()
-        let dropped = hopByHop.union(named(in: headers.values(for: "Connection"))).union(["content-length"])
-        for header in headers where !dropped.contains(header.name.lowercased()) { fields.append(header) }
+    static func toClient(_ fields: HTTPFields) -> HTTPFields {
+        var fields = fields.without(hopByHop.union(named(in: fields[values: .connection])).union(["content-length"]))
         fields.append(HTTPField(name: .via, value: via))
         return fields
     }
@@ -72,9 +68,7 @@ enum ForwardedFields {
 
     /// Returns the trailer fields for the client.
     static func toClient(trailers: HTTPHeaders) -> HTTPFields? {
-        var fields = HTTPFields()
-        let dropped = hopByHop.union(notInTrailers)
-        for header in trailers where !dropped.contains(header.name.lowercased()) { fields.append(header) }
+        let fields = HTTPFields(trailers).without(hopByHop.union(notInTrailers))
         return fields.isEmpty ? nil : fields
     }
 
@@ -84,8 +78,5 @@ enum ForwardedFields {
 }
 
 extension HTTPFields {
-    /// Adds a field; nothing if its name is not a token.
-    fileprivate mutating func append(_ header: HTTPHeaders.Field) {
-        if let name = HTTPField.Name(header.name) { append(HTTPField(name: name, value: header.value)) }
-    }
+    fileprivate func without(_ dropped: Set<String>) -> HTTPFields { HTTPFields(lazy.filter { !dropped.contains($0.name.canonicalName) }) }
 }

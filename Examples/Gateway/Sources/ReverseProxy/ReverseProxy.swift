@@ -1,15 +1,26 @@
 import Foundation
 import HTTPTypes
 import HummingbirdCore
+import Logging
+import Metrics
 import NIOCore
 import NessHTTP
+import NessHTTPTypes
+import NessLogging
+import NessMetrics
+import NessTracing
+import Tracing
 
 /// Passes each request of a client to one upstream, and the response back, while both arrive.
 public struct ReverseProxy: Sendable {
+    let ness: Ness
+    let logger: Logger
     private let upstream: Upstream
-    private let ness: Ness
+    private let tracer: (any Tracer)?
     private let slowestBody: BodyRate?
     private let clock: any Clock<Duration>
+    /// The longest time for the request of a client; `nil` for no limit.
+    private let deadline: Duration?
     /// False over URLSession, which decodes every body.
     private let keepsContentCoding: Bool
 
@@ -17,32 +28,51 @@ public struct ReverseProxy: Sendable {
     /// - Parameters:
     ///   - upstream: The server that requests are forwarded to.
     ///   - slowestBody: The slowest rate at which a client may send its body. A slower one gets a 408. `nil` for no limit.
+    ///   - logger: The receiver of an entry for each request.
+    ///   - metrics: The receiver of the metrics; `nil` for that of `MetricsSystem`.
+    ///   - tracer: The tracer of each request; `nil` for that of `InstrumentationSystem`.
     ///   - configure: Changes the client's configuration, such as its timeouts or its circuit breaker.
     public init(
-        to upstream: Upstream, slowestBody: BodyRate? = BodyRate(), _ configure: (inout Ness.Configuration) -> Void = { _ in }
+        to upstream: Upstream, slowestBody: BodyRate? = BodyRate(), logger: Logger, metrics: (any MetricsFactory)? = nil,
+        tracer: (any Tracer)? = nil, _ configure: (inout Ness.Configuration) -> Void = { _ in }
     ) {
-        self.upstream = upstream
-        self.slowestBody = slowestBody
+        (self.upstream, self.slowestBody, self.logger, self.tracer) = (upstream, slowestBody, logger, tracer)
         // Without cookies, cache and coalescing: the preset has none. The client follows redirects and repeats requests, not the proxy.
         var keepsContentCoding = false
         var clock: any Clock<Duration> = ContinuousClock()
+        var deadline: Duration?
         ness = Ness(.server) {
             $0.redirects = .stop
             $0.retryControl = nil
+            $0.log(to: logger)
+            $0.measure(with: metrics)
+            $0.trace(with: tracer)
             configure(&$0)
             keepsContentCoding = $0.transport.keepsContentCoding
             clock = $0.clock
+            deadline = $0.deadline
         }
         self.clock = clock
+        self.deadline = deadline
         self.keepsContentCoding = keepsContentCoding
     }
 
-    /// Ends the proxy's connections to the upstream.
-    public func shutdown() async { await ness.shutdown(within: .zero) }
-
-    /// Handles one request of a client.
+    /// Handles one request of a client, in a span.
     /// - Throws: An error if the connection to the client has to be closed.
     @Sendable func respond(to request: Request, with writer: consuming ResponseWriter, on channel: any Channel) async throws {
+        let span = ServerSpan(of: request, tracer)
+        do {
+            try await respond(to: request, with: writer, on: channel, in: span)
+            span.end()
+        } catch {
+            span.end(after: error)
+            throw error
+        }
+    }
+
+    private func respond(
+        to request: Request, with writer: consuming ResponseWriter, on channel: any Channel, in span: ServerSpan
+    ) async throws {
         let watch = try await channel.pipeline.handler(type: ClientWatch.self).get()
         defer { watch.onLeave(nil) }
         // The interim responses for the client, in order. They end when the head or an error is there.
@@ -54,9 +84,10 @@ public struct ReverseProxy: Sendable {
             body = try ClientBody(request, pace: slowestBody.map { BodyPace($0, on: clock) }) {
                 if request.expectsContinue { interim.yield(.init(status: .continue)) }
             }
-            let stream = try builder(for: request, body, from: channel.remoteAddress)
+            let builder = try builder(for: request, body, from: channel.remoteAddress)
                 .onInterim { if $0.statusCode != 100 { interim.yield($0.forwardedHead) } }
-                .streamRequest()
+            // The client's span starts below the one that is current here.
+            let stream = ServiceContext.withValue(span.context) { builder.streamRequest() }
             watch.onLeave { stream.drop() }
             stream.finally(on: .immediate) { _, _ in interim.finish() }
             for await head in interims { try? await writer.writeInformationalHead(head) }
@@ -70,8 +101,11 @@ public struct ReverseProxy: Sendable {
         } catch {
             // A client does not cause errors of other types.
             let refusal = error as? Refusal ?? (error as? NessError).map(Refusal.init) ?? Refusal(500)
+            // The client has left, which is nobody's failure.
+            if (error as? NessError)?.kind != .dropped { span.set(status: refusal.status) }
             return try await refuse(request, refusal, body, with: writer)
         }
+        span.set(status: answer.head.status.code)
         // A client that was not told to send its body may send something else next.
         let leavesBody = request.expectsContinue && body?.isWanted == false
         try await pass(answer.head, answer.result, of: answer.stream, to: request, closing: leavesBody, with: writer)
@@ -81,10 +115,18 @@ public struct ReverseProxy: Sendable {
 
     /// Makes the upstream's request from the client's.
     private func builder(for request: Request, _ body: ClientBody?, from client: SocketAddress?) throws -> RequestBuilder {
-        let builder = ness.httpRequest(.custom(request.method.rawValue), withUrl: try upstream.url(for: request.head.path ?? ""))
-            .set(headers: try ForwardedFields.toUpstream(request, from: client))
+        let url = try upstream.url(for: request.head.path ?? "")
+        var headers = try ForwardedFields.toUpstream(request, from: client)
+        let id = RequestFields.id(of: headers)
+        headers[RequestFields.idName] = id
+        var builder = ness.httpRequest(.custom(request.method.rawValue), withUrl: url).set(headers: headers)
+            .set(tags: RequestTags(route: upstream.route, requestID: id))
             // The client decodes the content, if it has a coding.
             .set(option: KeepsContentCoding.self, to: keepsContentCoding)
+        if let timeout = try RequestFields.timeout(of: headers) {
+            // A client can only shorten the time that the operator allows.
+            builder = builder.set(deadline: ness.deadline(after: deadline.map { min($0, timeout) } ?? timeout))
+        }
         guard let body else { return builder }
         return builder.set(streamBody: body, length: body.length).set(expectsContinue: request.expectsContinue)
     }
@@ -127,9 +169,11 @@ extension Request {
 }
 
 extension NessHTTP.HTTPResponse {
-    /// The head of an interim response for the client.
+    /// The head of the response for the client, without its length.
     fileprivate var forwardedHead: HTTPTypes.HTTPResponse {
-        HTTPTypes.HTTPResponse(status: .init(code: statusCode), headerFields: ForwardedFields.toClient(headers))
+        var head = HTTPTypes.HTTPResponse(self)
+        head.headerFields = ForwardedFields.toClient(head.headerFields)
+        return head
     }
 
     /// Returns the head of the final response for the client.

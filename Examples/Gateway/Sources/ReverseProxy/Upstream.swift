@@ -4,6 +4,8 @@ import Foundation
 public struct Upstream: Sendable {
     /// The start of every URL: scheme, host, port, and a path without a slash at its end.
     private let start: String
+    /// The name of every request in metrics and spans. A client's path would make another time series for each value.
+    let route: String
 
     /// Makes an upstream from its URL. A path in it comes before the path of each request.
     /// - Parameter url: An `http` or `https` URL without a user, a query and a fragment.
@@ -13,6 +15,7 @@ public struct Upstream: Sendable {
             parts.user == nil, parts.query == nil, parts.fragment == nil
         else { return nil }
         start = url.hasSuffix("/") ? String(url.dropLast()) : url
+        route = (parts.path.hasSuffix("/") ? String(parts.path.dropLast()) : parts.path) + "/{path}"
     }
 
     /// Returns the URL for a request target in origin form (RFC 9112, 3.2.1), unchanged.

@@ -1,44 +1,53 @@
 import Foundation
-import HummingbirdCore
 import Logging
+import Metrics
 import NIOCore
 import NIOPosix
 import NessHTTP
 import NessTesting
 import ReverseProxy
+import ServiceLifecycle
+import Tracing
 
 /// Runs a proxy on loopback during a test.
 ///
 /// The suites that call this function are serialized. If all cases ran concurrently, they would open 2,000 descriptors. With more than
 /// 1,350 open descriptors, Foundation's `Process` reads past the end of a buffer and may crash.
 func withProxy(
-    to upstream: String, slowestBody: BodyRate? = BodyRate(), _ configure: (inout Ness.Configuration) -> Void = { _ in },
-    _ body: @escaping @Sendable (_ port: Int) async throws -> Void
+    to upstream: String, slowestBody: BodyRate? = BodyRate(), telemetry: Receivers = Receivers(),
+    _ configure: (inout Ness.Configuration) -> Void = { _ in }, _ body: @escaping @Sendable (_ port: Int) async throws -> Void
 ) async throws {
     guard let upstream = Upstream(upstream) else { throw NotAnUpstream() }
-    let proxy = ReverseProxy(to: upstream, slowestBody: slowestBody, configure)
-    var logger = Logger(label: "test")
-    logger.logLevel = .critical
+    let proxy = ReverseProxy(
+        to: upstream, slowestBody: slowestBody, logger: telemetry.logger, metrics: telemetry.metrics, tracer: telemetry.tracer, configure)
     let (ports, found) = AsyncStream<Int>.makeStream()
-    let server = proxy.server(host: "127.0.0.1", port: 0, logger: logger) { found.yield($0) }
-    let running = Task { try await server.run() }
+    let services = proxy.services(host: "127.0.0.1", port: 0) { found.yield($0) }
+    let group = ServiceGroup(configuration: .init(services: services, logger: telemetry.logger))
+    let running = Task { try await group.run() }
     var iterator = ports.makeAsyncIterator()
     guard let port = await iterator.next() else { return }
     // In a task, so that an error of the test ends the server, too.
     let result = await Task { try await body(port) }.result
-    await proxy.shutdown()
     running.cancel()
     try await running.value
     try result.get()
 }
 
+/// The receivers of a proxy's logs, metrics and spans. By default they receive nothing.
+struct Receivers: Sendable {
+    var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    var metrics: any MetricsFactory = NOOPMetricsHandler.instance
+    var tracer: any Tracer = NoOpTracer()
+}
+
 /// Runs a server and a proxy to it.
 func withUpstream(
-    _ configure: (inout Ness.Configuration) -> Void = { _ in }, _ handler: @escaping TestServer.Handler,
+    telemetry: Receivers = Receivers(), _ configure: (inout Ness.Configuration) -> Void = { _ in },
+    _ handler: @escaping TestServer.Handler,
     _ body: @escaping @Sendable (_ port: Int, _ server: TestServer) async throws -> Void
 ) async throws {
     let server = try await TestServer.start(handler)
-    try await withProxy(to: server.url.absoluteString, configure) { try await body($0, server) }
+    try await withProxy(to: server.url.absoluteString, telemetry: telemetry, configure) { try await body($0, server) }
     await server.stop()
 }
 

@@ -1,0 +1,1 @@
+../../../Tests/ProgramTests/Program.swift
