@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "NessPromise", targets: ["NessPromise"]),
         .library(name: "NessHTTP", targets: ["NessHTTP"]),
         .library(name: "NessTesting", targets: ["NessTesting"]),
+        .library(name: "NessInspector", targets: ["NessInspector"]),
         .executable(name: "ness-demo", targets: ["ness-demo"]),
     ],
     targets: [
@@ -33,7 +34,8 @@ let package = Package(
             dependencies: ["NessLock", "NessPromise", .target(name: "CNessCurl", condition: .when(platforms: [.linux]))],
             exclude: excluded, resources: resources),
         .target(name: "NessTesting", dependencies: ["NessHTTP", "NessLock"]),
-        .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessLock", "NessTesting"]),
+        .target(name: "NessInspector", dependencies: ["NessHTTP", "NessLock", "NessTesting"]),
+        .executableTarget(name: "ness-demo", dependencies: ["NessHTTP", "NessLock", "NessTesting", "NessInspector"]),
         // No product: it is for the tests only.
         .target(name: "TestSupport", dependencies: ["NessHTTP", "NessLock", "NessTesting"], path: "Tests/TestSupport"),
         .testTarget(name: "NessPromiseTests", dependencies: ["NessLock", "NessPromise", "TestSupport"]),
@@ -44,6 +46,7 @@ let package = Package(
         testsOfNessHTTP("FeatureTests"),
         testsOfNessHTTP("NessHTTPTests"),
         .testTarget(name: "NessTestingTests", dependencies: ["NessLock", "NessTesting", "TestSupport"]),
+        .testTarget(name: "NessInspectorTests", dependencies: ["NessInspector", "NessTesting", "TestSupport"]),
         // Rows against real servers, which are children of the tests: see CONTRIBUTING.md.
         .testTarget(name: "InteropTests", dependencies: ["NessHTTP", "NessLock", "NessTesting", "TestSupport"], exclude: ["Programs"]),
     ],

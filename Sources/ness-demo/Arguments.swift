@@ -3,6 +3,7 @@ import NessHTTP
 /// The task that the command line asks for.
 enum Arguments {
     case tour
+    case inspect
     case get(url: String, headers: HTTPHeaders)
     case download(url: String, headers: HTTPHeaders, file: String?, segments: Int)
     case upload(url: String, headers: HTTPHeaders, file: String, record: String?, isDraft: Bool)
@@ -16,6 +17,7 @@ enum Arguments {
                                                       save a file; Ctrl-C pauses, the same command goes on
                ness-demo upload URL -o FILE [--record FILE] [--draft] [--header 'Name: value']
                                                       send a file by tus or the IETF's draft; with a record the same command continues
+               ness-demo inspect                      a page that shows requests live, and requests to look at
                ness-demo --help                       this
         """
 
@@ -26,6 +28,7 @@ enum Arguments {
         var segments = 1
         var record: String?
         var isDraft = false
+        if arguments == ["inspect"] { return .inspect }
         var rest = arguments[...]
         let downloads = rest.first == "download", uploads = rest.first == "upload"
         if downloads || uploads { rest.removeFirst() }

@@ -2,7 +2,7 @@ import Foundation
 import NessHTTP
 
 /// `ness-demo` shows the main job on real sockets; `ness-demo URL` sends a GET; `ness-demo download URL` saves a file;
-/// `ness-demo upload URL` sends one.
+/// `ness-demo upload URL` sends one; `ness-demo inspect` shows requests live.
 @main
 struct NessDemo {
     static func main() async {
@@ -14,6 +14,8 @@ struct NessDemo {
             exit(ExitCode.usage)
         case .tour:
             await finish { try await Tour.run() }
+        case .inspect:
+            await finish { try await Inspect.run() }
         case .get(let url, let headers):
             await finish { try await Get.run(url, headers: headers) }
         case .download(let url, let headers, let file, let segments):

@@ -29,6 +29,39 @@ import Testing
         #expect(try await seen(steps) == (text, end))
     }
 
+    @Test("the chunks of a closure are sent one after the other; its error resets the connection")
+    func chunksOfAClosure() async throws {
+        let count = Log<Int>()
+        let all = ConnectionStep.sendEach {
+            count.add(0)
+            return count.entries.count > 3 ? nil : Data("\(count.entries.count)".utf8)
+        }
+        #expect(try await seen([.receiveHead, all, .send("!")]) == ("123!", .closed))
+        struct Failure: Error {}
+        #expect(try await seen([.receiveHead, .sendEach { throw Failure() }, .send("!")]) == ("", .reset))
+    }
+
+    @Test("a closure of chunks is canceled when the client closes")
+    func closureIsCanceled() async throws {
+        let isCanceled = TestGate()
+        let server = try await TestServer.start(script: { _ in
+            [
+                .receiveHead, .send("a"),
+                .sendEach {
+                    await withTaskCancellationHandler { await isCanceled.wait() } onCancel: { isCanceled.open() }
+                    return nil
+                },
+            ]
+        })
+        let client = try await server.client { client in
+            client.send(get)
+            return client
+        }
+        client.cut()
+        await isCanceled.wait()
+        await server.stop()
+    }
+
     @Test("after a half close the server still reads") func halfCloseLeavesReadingOpen() async throws {
         let read = TestGate()
         let server = try await TestServer.start(script: { _ in [.halfClose, .receive(bytes: 5), .signal(read), .stall] })

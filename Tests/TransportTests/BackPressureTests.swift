@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(
-        "while nobody reads the response, the request's body is sent and the response stays with the server", .timeLimit(.minutes(15)),
+        "while nobody reads the response, the request's body is sent and the response stays with the server",
         arguments: [false, true])
     func duplex(isCompressed: Bool) async throws {
         let coding = isCompressed ? "Content-Encoding: gzip\r\n" : ""

@@ -38,8 +38,10 @@ import Testing
     @Test("the child process works with a good server")
     func sound() async throws {
         let server = try await TestServer.start { _ in .text("fine") }
-        let end = await (try child(server)).end()
-        #expect(end.reason == .exit && end.status == 0)
+        let child = try child(server)
+        let end = await child.end()
+        await child.endOfLines()
+        #expect(end.reason == .exit && end.status == 0, "it ended with \(end.status): \(child.lines.entries.joined(separator: "\n"))")
         #expect(server.requestCount == 1)
         await server.stop()
     }

@@ -7,6 +7,8 @@ import Foundation
 public struct HTTPArchive: Sendable, Equatable {
     /// The exchanges, in the order in which they started.
     public var entries: [Entry]
+
+    package init(entries: [Entry]) { self.entries = entries }
 }
 
 extension HTTPArchive {
@@ -128,12 +130,22 @@ extension HTTPArchive {
 
     /// The durations of an exchange's phases, in milliseconds.
     public struct Timings: Sendable, Equatable, Codable {
+        /// The time to look up the host's name; `nil` if it is not known, or if the connection was open.
+        public var dns: Double?
+        /// The time to connect, with TLS; `nil` if it is not known, or if the connection was open.
+        public var connect: Double?
+        /// The time of the TLS handshake, a part of `connect`; `nil` without TLS.
+        public var ssl: Double?
         /// The time to send the request; 0 if it was not measured separately.
         public var send = 0.0
         /// The time until the header arrived.
         public var wait = 0.0
         /// The time until the body was complete.
         public var receive = 0.0
+
+        package init(send: Double = 0, wait: Double = 0, receive: Double = 0) {
+            (self.send, self.wait, self.receive) = (send, wait, receive)
+        }
     }
 }
 
@@ -151,5 +163,9 @@ extension HTTPArchive.Timings {
         send = try container.decodeIfPresent(Double.self, forKey: .send) ?? 0
         wait = try container.decodeIfPresent(Double.self, forKey: .wait) ?? 0
         receive = try container.decodeIfPresent(Double.self, forKey: .receive) ?? 0
+        func phase(_ key: CodingKeys) throws -> Double? {
+            try container.decodeIfPresent(Double.self, forKey: key).flatMap { $0 < 0 ? nil : $0 }
+        }
+        (dns, connect, ssl) = (try phase(.dns), try phase(.connect), try phase(.ssl))
     }
 }

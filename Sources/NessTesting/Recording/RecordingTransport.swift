@@ -137,15 +137,9 @@ public final class RecordingTransport: ControlledTransport {
         _ number: Int, _ request: HTTPRequest, _ response: HTTPArchive.Response, _ date: Date, start: Duration, headAt: Duration?
     ) {
         let end = clock.elapsed()
-        let redactor = request.redactor
-        let sent = HTTPArchive.Request(
-            method: request.method.rawValue, url: redactor.recorded(urlText: request.url.absoluteString),
-            headers: redactor.recorded(request.sentHeaders), body: request.recordedBody())
         let timings = HTTPArchive.Timings(
             wait: ((headAt ?? end) - start) / .milliseconds(1), receive: (end - (headAt ?? end)) / .milliseconds(1))
-        let entry = HTTPArchive.Entry(
-            startedDateTime: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
-            time: timings.wait + timings.receive, request: sent, response: response, timings: timings)
+        let entry = HTTPArchive.Entry(date, time: timings.wait + timings.receive, request: request, response: response, timings: timings)
         state.withLock { $0.entries[number] = entry }
     }
 }

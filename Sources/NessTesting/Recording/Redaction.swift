@@ -4,12 +4,12 @@ import NessHTTP
 /// The conversion of an exchange to a form without secrets, for storage in a file and for comparison.
 extension Redactor {
     /// Returns a URL's text without secrets. The result is still a valid URL.
-    func recorded(urlText text: String) -> String {
+    package func recorded(urlText text: String) -> String {
         redacted(urlText: text).replacing(Self.mark, with: "%3Credacted%3E")
     }
 
     /// Returns header fields without secrets.
-    func recorded(_ headers: HTTPHeaders) -> [HTTPArchive.Pair] {
+    package func recorded(_ headers: HTTPHeaders) -> [HTTPArchive.Pair] {
         headers.map { field in
             // A field that holds a URL still holds one afterwards, so that a replayed redirect has a target.
             let shown = names.containsHeader(field.name) ? Self.mark : redacted(field).replacing(Self.mark, with: "%3Credacted%3E")
@@ -19,7 +19,7 @@ extension Redactor {
 
     /// Returns a body without secrets. Its media type has no parameters, since one may be a secret. The text is `nil` for a body that is
     /// not in memory, and for one that is not shown.
-    func recorded(_ body: Data?, contentType: String?) -> HTTPArchive.Content {
+    package func recorded(_ body: Data?, contentType: String?) -> HTTPArchive.Content {
         let type = redacted(text: HeaderFieldValue.withoutParameters(contentType ?? ""))
         guard let body, !Self.hasParts(body, contentType) else { return HTTPArchive.Content(mimeType: type) }
         let excerpt = excerpt(of: body, contentType: contentType, limit: body.count)
@@ -52,9 +52,46 @@ extension Redactor {
 extension HTTPRequest {
     /// The body without secrets, with the media type that the request declares. Secrets in a compressed body can't be found, so that it is
     /// left out.
-    func recordedBody() -> HTTPArchive.Content? {
+    package func recordedBody() -> HTTPArchive.Content? {
         guard let body else { return nil }
         let isCoded = headers.contains("content-encoding") || body.headers.contains("content-encoding")
         return redactor.recorded(isCoded ? nil : body.data, contentType: sentHeaders["content-type"])
     }
+}
+
+extension HTTPArchive.Entry {
+    /// Makes an entry, without secrets.
+    /// - Parameters:
+    ///   - date: The start.
+    ///   - time: The duration in milliseconds.
+    ///   - request: The request.
+    ///   - response: The response, or the error in its place.
+    ///   - timings: The durations of the phases.
+    package init(
+        _ date: Date, time: Double, request: HTTPRequest, response: HTTPArchive.Response,
+        timings: HTTPArchive.Timings = HTTPArchive.Timings()
+    ) {
+        let sent = HTTPArchive.Request(
+            method: request.method.rawValue, url: request.redactor.recorded(urlText: request.url.absoluteString),
+            headers: request.redactor.recorded(request.sentHeaders), body: request.recordedBody())
+        self.init(
+            startedDateTime: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)), time: time, request: sent,
+            response: response, timings: timings)
+    }
+}
+
+extension HTTPArchive.Response {
+    /// Makes the record of a response, without secrets.
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - isKept: False if the body was not kept.
+    package init(_ response: HTTPResponse, isKept: Bool) {
+        let redactor = response.redactor
+        self.init(
+            status: response.statusCode, headers: redactor.recorded(response.headers),
+            body: redactor.recorded(isKept ? response.body : nil, contentType: response.headers["content-type"]))
+    }
+
+    /// Makes the record of an exchange without a response.
+    package init(error: String) { self.init(status: 0, error: error) }
 }

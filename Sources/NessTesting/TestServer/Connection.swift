@@ -68,15 +68,25 @@ final class Connection {
     /// - Returns: The handler's reply, or a 500 with the text of the handler's error.
     /// - Throws: `ConnectionEnd`. The handler's task is canceled then, and its reply is dropped.
     private func reply(of handler: @escaping TestServer.Handler, to request: ReceivedRequest) throws -> Reply {
-        let outcome = Lock<Reply?>(nil), isDone = TestGate(), done = DispatchSemaphore(value: 0)
+        switch try run({ try await handler(request) }) {
+        case .success(let reply): reply
+        case .failure(let error): .text("The handler threw: \(error)", status: 500)
+        }
+    }
+
+    /// Runs a closure as a task.
+    /// - Returns: The closure's outcome.
+    /// - Throws: `ConnectionEnd`. The task is canceled then, and its outcome is dropped.
+    func run<Value: Sendable>(_ closure: @escaping @Sendable () async throws -> Value) throws -> Result<Value, any Error> {
+        let outcome = Lock<Result<Value, any Error>?>(nil), isDone = TestGate(), done = DispatchSemaphore(value: 0)
         let task = Task {
-            let reply: Reply
-            do { reply = try await handler(request) } catch { reply = .text("The handler threw: \(error)", status: 500) }
-            outcome.withLock { $0 = reply }
+            let result: Result<Value, any Error>
+            do { result = .success(try await closure()) } catch { result = .failure(error) }
+            outcome.withLock { $0 = result }
             isDone.open()
             done.signal()
         }
-        // Most handlers respond immediately. Only for a slower handler does the thread also watch the socket, which takes two descriptors.
+        // Most handlers respond immediately. Only for a slower one does the thread also watch the socket, which takes two descriptors.
         if done.wait(timeout: .now() + .milliseconds(10)) == .timedOut {
             do {
                 // A client that only ends its sending looks the same as one that has gone.
@@ -86,8 +96,8 @@ final class Connection {
                 throw error
             }
         }
-        guard let reply = outcome.withLock({ $0 }) else { throw ConnectionEnd.gone }
-        return reply
+        guard let result = outcome.withLock({ $0 }) else { throw ConnectionEnd.gone }
+        return result
     }
 
     /// Reads a request with its body, and records it.

@@ -12,6 +12,7 @@ public struct ConnectionStep: Sendable {
         case receiveRequest
         case receive(Int)
         case send(Data)
+        case sendEach(@Sendable () async throws -> Data?)
         case sendUnencrypted(Data)
         case drip(Data, Duration)
         case respond(Reply)
@@ -49,6 +50,26 @@ public struct ConnectionStep: Sendable {
     /// Sends bytes unchanged.
     /// - Parameter data: The bytes.
     public static func sendData(_ data: Data) -> ConnectionStep { ConnectionStep(action: .send(data)) }
+
+    /// Sends the chunks that a closure returns, unchanged, until it returns `nil`. For a response that follows what happens in the program,
+    /// such as a stream of server-sent events.
+    ///
+    /// ```swift
+    /// let (events, source) = AsyncStream.makeStream(of: Int.self)
+    /// let server = try await TestServer.start { _ in
+    ///     var numbers = events.makeAsyncIterator()
+    ///     return .script([
+    ///         .send("HTTP/1.1 200 OK\r\n\r\n"),
+    ///         .sendEach { await numbers.next().map { Data("\($0)\n".utf8) } },
+    ///     ])
+    /// }
+    /// ```
+    /// - Parameter next: Returns the next chunk. Each call runs as a separate task, off the main thread, after the chunk before has been
+    ///   sent: a slow reader delays it. The task is canceled when the client closes the connection or the server stops. An error resets
+    ///   the connection.
+    public static func sendEach(_ next: @escaping @Sendable () async throws -> Data?) -> ConnectionStep {
+        ConnectionStep(action: .sendEach(next))
+    }
 
     /// Sends bytes unchanged, even on an encrypted connection, where they are not a valid record.
     /// - Parameter data: The bytes.

@@ -16,6 +16,14 @@ struct ScriptRunner {
         case .receiveRequest: _ = try connection.receiveRequest()
         case .receive(let count): try connection.reader.bytes(count) { _ in }
         case .send(let data): try connection.send(data)
+        case .sendEach(let next):
+            do {
+                while let data = try connection.run(next).get() { try connection.send(data) }
+            } catch let end as ConnectionEnd {
+                throw end
+            } catch {
+                try run(.reset)
+            }
         case .sendUnencrypted(let data): try data.withUnsafeBytes { try connection.socket.sendRaw($0) }
         case .drip(let data, let interval): try drip(data, interval)
         case .respond(let reply): _ = try connection.respond(reply)

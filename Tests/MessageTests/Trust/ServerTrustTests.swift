@@ -5,7 +5,7 @@ import Testing
 
 @testable import NessHTTP
 
-@Suite("Server trust", .timeLimit(.minutes(2)))
+@Suite("Server trust", .timeLimit(.minutes(15)))
 struct ServerTrustTests {
     private static let key = Data(repeating: 1, count: 32).base64EncodedString()
     private static let other = Data(repeating: 2, count: 32).base64EncodedString()
