@@ -14,6 +14,7 @@ let package = Package(
             name: "observed",
             dependencies: [
                 .product(name: "NessHTTP", package: root.lastPathComponent),
+                .product(name: "NessInspector", package: root.lastPathComponent),
                 .product(name: "NessLogging", package: "Integrations"), .product(name: "NessMetrics", package: "Integrations"),
                 .product(name: "NessTracing", package: "Integrations"),
             ])

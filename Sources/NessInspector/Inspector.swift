@@ -43,7 +43,7 @@ public final class Inspector: RequestObserver {
         }
     }
 
-    /// The address of the page, with its token. Who knows it can see the requests.
+    /// The address of the page, with its token, which is all that the page needs.
     public let url: URL
     let records: RequestRecords
     private let server: TestServer
@@ -72,7 +72,7 @@ public final class Inspector: RequestObserver {
         return Inspector(url: url, records: records, server: server)
     }
 
-    /// Closes the page's server. Requests continue, and the inspector goes on keeping them.
+    /// Closes the page's server. Requests continue, and the inspector still keeps them.
     public func stop() async { await server.stop() }
 
     /// Adds the request.

@@ -3,7 +3,7 @@ import NessHTTP
 import NessLock
 import NessTesting
 
-/// Answers the requests of the page: the page itself, its stream of changes, the details of a request, and the export.
+/// Serves the page: the page itself, its stream of changes, the details of a request, and the export.
 struct InspectorPages: Sendable {
     let records: RequestRecords
     let access: PageAccess

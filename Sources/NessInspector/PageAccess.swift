@@ -5,7 +5,7 @@ import NessTesting
 /// The rules by which the page's server accepts a request.
 ///
 /// The token keeps other users and programs of the machine out. The checks of `Host` and `Origin` keep out a page of another site whose
-/// name leads to 127.0.0.1 (DNS rebinding), and the answers forbid other pages to embed or read them.
+/// name leads to 127.0.0.1 (DNS rebinding), and the header fields of the responses forbid other pages to embed or read them.
 struct PageAccess: Sendable {
     /// 128 random bits.
     let token = [UInt64.random(in: .min ... .max), .random(in: .min ... .max)].map { String($0, radix: 36) }.joined()

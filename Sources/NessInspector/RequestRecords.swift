@@ -5,7 +5,7 @@ import NessTesting
 
 /// The requests that an inspector keeps: those that run, and the newest of the others.
 final class RequestRecords: Sendable {
-    /// What has changed since a page asked last.
+    /// The changes since a page asked last.
     struct Changes: Sendable {
         /// The new and the changed requests, in the order of their starts.
         var records: [RequestRecord]
@@ -104,7 +104,7 @@ final class RequestRecords: Sendable {
         changed.notify()
     }
 
-    /// Forgets the requests that have ended, and starts the totals anew.
+    /// Forgets the requests that have ended, and sets the totals to zero.
     func clear() {
         state.withLock { state in
             state.changes += 1
@@ -120,7 +120,7 @@ final class RequestRecords: Sendable {
     func records(_ numbers: [Int]) -> [RequestRecord] { state.withLock { state in numbers.compactMap { state.records[$0] } } }
 
     /// Suspends until something has changed.
-    /// - Parameter last: The number of the last change that the page knows. It becomes that of the newest.
+    /// - Parameter last: The number of the last change that the page has. It becomes the number of the newest.
     /// - Returns: The changes; `nil` if the task was canceled.
     func changes(after last: inout Int) async -> Changes? {
         let known = last

@@ -6,7 +6,7 @@ import Testing
 @testable import NessHTTP
 @testable import NessInspector
 
-/// What an inspector keeps of requests, and how the page shows it.
+/// An inspector keeps what it observes, and the page shows it.
 @Suite(.inTurn) struct RecordTests {
     /// A manager over a mock, with an inspector.
     private struct Inspected {

@@ -48,7 +48,11 @@ import Testing
             [
                 .receiveHead, .send("a"),
                 .sendEach {
-                    await withTaskCancellationHandler { await isCanceled.wait() } onCancel: { isCanceled.open() }
+                    await withTaskCancellationHandler {
+                        await isCanceled.wait()
+                    } onCancel: {
+                        isCanceled.open()
+                    }
                     return nil
                 },
             ]

@@ -55,12 +55,19 @@ public struct ConnectionStep: Sendable {
     /// such as a stream of server-sent events.
     ///
     /// ```swift
-    /// let (events, source) = AsyncStream.makeStream(of: Int.self)
+    /// actor Countdown {
+    ///     private var rest = 3
+    ///     func next() -> Data? {
+    ///         rest -= 1
+    ///         return rest < 0 ? nil : Data("\(rest)\n".utf8)
+    ///     }
+    /// }
+    ///
+    /// let countdown = Countdown()
     /// let server = try await TestServer.start { _ in
-    ///     var numbers = events.makeAsyncIterator()
-    ///     return .script([
+    ///     .script([
     ///         .send("HTTP/1.1 200 OK\r\n\r\n"),
-    ///         .sendEach { await numbers.next().map { Data("\($0)\n".utf8) } },
+    ///         .sendEach { await countdown.next() },
     ///     ])
     /// }
     /// ```

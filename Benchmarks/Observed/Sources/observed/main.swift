@@ -1,10 +1,11 @@
 // The instructions that logs, metrics and traces add to a GET over a transport that responds immediately. Called by `run`, under callgrind.
-//   observed plain|observer|log|measure|trace|all COUNT
+//   observed plain|observer|log|measure|trace|all|inspect COUNT
 import Dispatch
 import Foundation
 import Logging
 import Metrics
 import NessHTTP
+import NessInspector
 import NessLogging
 import NessMetrics
 import NessTracing
@@ -25,9 +26,10 @@ struct Silent: RequestObserver {}
 
 let arguments = CommandLine.arguments
 guard arguments.count == 3, let count = Int(arguments[2]) else {
-    print("usage: observed plain|observer|log|measure|trace|all COUNT")
+    print("usage: observed plain|observer|log|measure|trace|all|inspect COUNT")
     exit(2)
 }
+let inspector = arguments[1] == "inspect" ? try await Inspector.start { _ in } : nil
 let ness = Ness { configuration in
     configuration.transport = Instant()
     var logger = Logger(label: "observed")
@@ -42,6 +44,7 @@ let ness = Ness { configuration in
         configuration.log(to: logger)
         configuration.measure(with: NOOPMetricsHandler.instance)
         configuration.trace(with: NoOpTracer())
+    case "inspect": configuration.observers = inspector.map { [$0] } ?? []
     default: break
     }
 }
