@@ -3,29 +3,36 @@ import NessHTTP
 import NessTesting
 
 extension HTTPArchive {
-    /// Makes an archive of requests: an entry for each exchange that one of them started, and for each response from the cache.
+    /// Makes an archive of requests: an entry for each exchange, and for each response from the cache.
     /// - Parameters:
     ///   - records: The requests.
     ///   - epoch: The date of the inspector's start.
     init(_ records: [RequestRecord], since epoch: Date) {
-        var entries: [(start: Duration, entry: Entry)] = []
+        // Callers who share an exchange have one entry. One who left it does not have its response.
+        var exchanges: [Int: (start: Duration, hasResponse: Bool, entry: Entry)] = [:]
+        var cached: [(start: Duration, entry: Entry)] = []
         for summary in records.map(RequestSummary.init) {
-            let record = summary.record
-            for exchange in summary.exchanges where !exchange.exchange.isJoined {
-                entries.append((exchange.start, Entry(exchange, since: epoch, isKept: record.omitted[exchange.exchange.id] == nil)))
+            let redactor = summary.redactor
+            for exchange in summary.exchanges {
+                let id = exchange.exchange.id, hasResponse = exchange.outcome?.response != nil
+                if let known = exchanges[id], known.hasResponse || !hasResponse { continue }
+                exchanges[id] = (exchange.start, hasResponse, Entry(exchange, since: epoch, by: redactor))
             }
-            guard case .success(let response) = summary.metrics?.outcome, response.source == .cache || response.source == .stale else {
-                continue
-            }
-            let recorded = Response(response, isKept: record.omitted[0] == nil)
-            entries.append((record.start, Entry(epoch.adding(record.start), time: 0, request: record.request, response: recorded)))
+            let start = summary.record.start
+            guard let outcome = summary.outcome, outcome.error == nil, let response = outcome.response,
+                response.source == .cache || response.source == .stale
+            else { continue }
+            let recorded = Response(response, isKept: outcome.removedLength == nil, by: redactor)
+            let request = summary.record.sent ?? summary.record.request.value
+            cached.append((start, Entry(epoch.adding(start), time: 0, request: request, response: recorded)))
         }
-        self.init(entries: entries.sorted { $0.start < $1.start }.map(\.entry))
+        let all = exchanges.values.map { ($0.start, $0.entry) } + cached.map { ($0.start, $0.entry) }
+        self.init(entries: all.sorted { $0.0 < $1.0 }.map(\.1))
     }
 }
 
 extension HTTPArchive.Entry {
-    fileprivate init(_ exchange: RequestSummary.Exchange, since epoch: Date, isKept: Bool) {
+    fileprivate init(_ exchange: RequestSummary.Exchange, since epoch: Date, by redactor: Redactor) {
         let end = exchange.end ?? exchange.head ?? exchange.start
         let connection = exchange.outcome?.response?.connection
         let (dns, connect, tls) = (connection?.nameLookup, connection?.connect, connection?.tls)
@@ -37,10 +44,12 @@ extension HTTPArchive.Entry {
         // In the format, the handshake of TLS is a part of the time to connect.
         timings.connect = connect.map { ($0 + (tls ?? .zero)) / .milliseconds(1) }
         timings.ssl = tls.map { $0 / .milliseconds(1) }
-        let response = exchange.outcome?.response.map { HTTPArchive.Response($0, isKept: isKept) }
+        let response = exchange.outcome.flatMap { outcome in
+            outcome.response.map { HTTPArchive.Response($0, isKept: outcome.removedLength == nil, by: redactor) }
+        }
         self.init(
             epoch.adding(exchange.start), time: (end - exchange.start) / .milliseconds(1), request: exchange.exchange.request,
-            response: response ?? HTTPArchive.Response(error: exchange.error ?? "the exchange has not ended"), timings: timings)
+            response: response ?? HTTPArchive.Response(error: exchange.outcome?.error ?? "the exchange has not ended"), timings: timings)
     }
 }
 

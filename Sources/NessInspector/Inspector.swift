@@ -17,8 +17,8 @@ import NessTesting
 ///
 /// **Secrets** are removed as in a log: see `Ness.Configuration.secretNames`. Bodies are shown up to `Limits.maximumBodyBytes`.
 ///
-/// **Access.** The page is served on 127.0.0.1 only, and needs the token in its address. A page of another site can neither read it, even
-/// with a name that leads to 127.0.0.1, nor be shown by it.
+/// **Access.** The page is served on 127.0.0.1 only, and needs the token in its address. Another site can neither read the page, even
+/// with a name that leads to 127.0.0.1, nor embed it.
 ///
 /// **Cost.** The inspector keeps the values that observers receive, so a body lives longer, within the limits. It serves several managers,
 /// and stops with `stop()` or with its last reference, which may be a manager's.
@@ -27,16 +27,17 @@ public final class Inspector: RequestObserver {
     public struct Limits: Sendable, Hashable {
         /// The number of ended requests that are kept. Running requests are always kept.
         public var maximumRequests: Int
-        /// The number of bytes of bodies that are kept. Beyond it, the oldest ended requests are forgotten.
+        /// The number of bytes of bodies that are kept. Beyond it, the oldest ended requests are forgotten. A single request keeps at most
+        /// an eighth of it.
         public var maximumBytes: Int
-        /// The number of bytes up to which the body of a response is kept; 0 for no bodies of responses.
+        /// The number of bytes up to which a body is kept; 0 for no bodies.
         public var maximumBodyBytes: Int
 
         /// Makes limits.
         /// - Parameters:
         ///   - maximumRequests: The number of ended requests that are kept.
         ///   - maximumBytes: The number of bytes of bodies that are kept.
-        ///   - maximumBodyBytes: The number of bytes up to which the body of a response is kept; 0 for no bodies of responses.
+        ///   - maximumBodyBytes: The number of bytes up to which a body is kept; 0 for no bodies.
         public init(maximumRequests: Int = 1_000, maximumBytes: Int = 64 << 20, maximumBodyBytes: Int = 1 << 20) {
             (self.maximumRequests, self.maximumBytes) = (maximumRequests, maximumBytes)
             self.maximumBodyBytes = max(0, maximumBodyBytes)
@@ -65,8 +66,8 @@ public final class Inspector: RequestObserver {
     ) async throws -> Inspector {
         let records = RequestRecords(limits)
         let access = PageAccess()
-        let pages = InspectorPages(records: records, access: access, limits: limits)
-        let server = try await TestServer.start(port: port, recordsRequests: false) { pages.reply(to: $0) }
+        let pages = InspectorPages(records: records, access: access)
+        let server = try TestServer(port: port, bodyLimit: 1 << 20) { pages.reply(to: $0) }
         let url = server.url.appending(path: "/").appending(queryItems: [URLQueryItem(name: "token", value: access.token)])
         announce("Ness inspector: \(url.absoluteString)")
         return Inspector(url: url, records: records, server: server)
@@ -80,7 +81,7 @@ public final class Inspector: RequestObserver {
     /// Adds the warning.
     public func requestDidWarn(_ warning: String, about request: HTTPRequest) { records.add(.warning(warning), to: request) }
     /// Adds the start of an attempt.
-    public func requestWillSend(_ request: HTTPRequest) { records.add(.attempt, to: request) }
+    public func requestWillSend(_ request: HTTPRequest) { records.addAttempt(request) }
     /// Adds the start of a wait.
     public func requestWillWait(_ request: HTTPRequest, at place: WaitingPlace) { records.add(.wait(place), to: request) }
     /// Adds the end of a wait.
@@ -99,20 +100,24 @@ public final class Inspector: RequestObserver {
     }
     /// Adds the end of an exchange, with its response.
     public func requestDidEndExchange(_ exchange: RequestExchange, with outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest) {
-        records.add(.end(exchange: exchange.id, outcome), to: request)
+        records.add(.end(exchange: exchange.id, Outcome(outcome)), to: request)
     }
     /// Adds the start of the validation and the decoding.
     public func requestDidReceive(_ response: HTTPResponse, to request: HTTPRequest) { records.add(.receive, to: request) }
     /// Adds the pause before the next attempt, with its reason.
     public func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
-        records.add(.retry(attempt, delay: delay), to: request)
+        records.add(.retry(reason: attempt.reason(for: delay)), to: request)
     }
     /// Adds the start of a pause.
     public func requestDidPause(_ request: HTTPRequest) { records.add(.pause, to: request) }
     /// Adds the end of a pause.
     public func requestDidResume(_ request: HTTPRequest) { records.add(.resume, to: request) }
     /// Adds the outcome.
-    public func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) { records.add(.outcome(metrics), to: request) }
+    public func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
+        var rest = metrics
+        rest.outcome = .failure(CancellationError())
+        records.add(.outcome(Outcome(metrics.outcome), rest), to: request)
+    }
     /// Ends the request. The oldest requests are forgotten if there are too many.
     public func requestDidEnd(_ request: HTTPRequest) { records.end(request) }
 }

@@ -7,11 +7,10 @@ import NessTesting
 struct InspectorPages: Sendable {
     let records: RequestRecords
     let access: PageAccess
-    let limits: Inspector.Limits
     private let epoch: Date
 
-    init(records: RequestRecords, access: PageAccess, limits: Inspector.Limits) {
-        (self.records, self.access, self.limits) = (records, access, limits)
+    init(records: RequestRecords, access: PageAccess) {
+        (self.records, self.access) = (records, access)
         epoch = Date().addingTimeInterval(-(records.now / .seconds(1)))
     }
 
@@ -57,7 +56,7 @@ struct InspectorPages: Sendable {
         guard let record = Int(number).flatMap({ records.records([$0]).first }) else {
             return .text("The request is no longer kept.\n", status: 404, headers: PageAccess.headers())
         }
-        return .json(RequestSummary(record).details(bodyLimit: limits.maximumBodyBytes), headers: PageAccess.headers())
+        return .json(RequestSummary(record).details(), headers: PageAccess.headers())
     }
 
     private func archive(_ body: Data) -> Reply {
@@ -73,7 +72,11 @@ extension RequestRecords.Changes {
         var batch: [String: JSONValue] = [
             "epoch": .string(epoch.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))), "now": now.json,
             "totals": totals.json,
-            "requests": .array(records.map { RequestSummary($0).json }),
+            "requests": .array(
+                records.map { record in
+                    let summary = RequestSummary(record)
+                    return summary.json(summary.redactor)
+                }),
         ]
         if let kept { batch["kept"] = .array(kept.map { JSONValue($0) }) }
         return .object(batch)

@@ -3,21 +3,21 @@ import NessHTTP
 import NessTesting
 
 extension RequestSummary {
-    /// All that is known of a request, as the page reads it. Secrets are removed here.
-    func details(bodyLimit: Int) -> JSONValue {
+    /// Returns the details of the request, as the page reads them.
+    func details() -> JSONValue {
+        let redactor = redactor
+        let request = record.request
         let shown = exchanges.map { exchange -> JSONValue in
-            let request = exchange.exchange.request
+            let sent = exchange.exchange.request
             return [
-                "id": JSONValue(exchange.exchange.id), "request": request.message, "curl": .string(request.curlCommand),
-                "response": exchange.outcome?.response?.message(record.omitted[exchange.exchange.id], bodyLimit) ?? .null,
-                "error": JSONValue(exchange.error),
+                "id": JSONValue(exchange.exchange.id), "request": sent.message(redactor, removedLength: exchange.removedLength),
+                "curl": .string(sent.curlCommand),
+                "response": exchange.outcome?.message(redactor) ?? .null, "error": JSONValue(exchange.outcome?.error),
             ]
         }
-        var error: String?
-        if case .failure(let failure) = metrics?.outcome { error = failure.shown(for: record.request) }
         return [
-            "summary": json, "request": record.request.message, "curl": .string(record.request.curlCommand),
-            "response": response?.message(record.omitted[0], bodyLimit) ?? .null, "error": JSONValue(error),
+            "summary": json(redactor), "request": request.value.message(redactor, removedLength: request.removedLength),
+            "curl": .string(request.value.curlCommand), "response": outcome?.message(redactor) ?? .null, "error": JSONValue(outcome?.error),
             "warnings": .array(warnings.map(JSONValue.string)),
             "waits": .object([String: JSONValue](uniqueKeysWithValues: (metrics?.waits ?? [:]).map { ($0.rawValue, $1.json) })),
             "exchanges": .array(shown),
@@ -26,34 +26,36 @@ extension RequestSummary {
 }
 
 extension HTTPRequest {
-    fileprivate var message: JSONValue {
-        .message(
-            method: method.rawValue, url: redactedURL, status: nil, headers: redactor.recorded(sentHeaders),
-            body: recordedBody()?.json(size: body?.length, omitted: nil) ?? .null)
+    fileprivate func message(_ redactor: Redactor, removedLength: Int64?) -> JSONValue {
+        var content = recordedBody(by: redactor)
+        if removedLength != nil { content?.text = nil }
+        let reason =
+            removedLength != nil
+            ? "not kept, because it is too long"
+            : body?.data == nil ? "not in memory" : "left out, because a secret in it might not be found"
+        return .message(
+            method: method.rawValue, url: redactor.redacted(url), status: nil, headers: redactor.recorded(sentHeaders),
+            body: content?.json(size: removedLength ?? body?.length, omitted: reason) ?? .null)
     }
 }
 
-extension HTTPResponse {
-    /// Returns the response as the page reads it.
-    /// - Parameters:
-    ///   - size: The size of the body, if it was too long to keep.
-    ///   - limit: The longest body that is kept, in bytes.
-    fileprivate func message(_ size: Int?, _ limit: Int) -> JSONValue {
-        let redactor = redactor
-        let content = redactor.recorded(size == nil ? body : nil, contentType: headers["content-type"])
-        let omitted = size == nil ? nil : limit == 0 ? "bodies are not kept" : "longer than \(limit) bytes"
+extension Outcome {
+    fileprivate func message(_ redactor: Redactor) -> JSONValue {
+        guard let response else { return .null }
+        let recorded = HTTPArchive.Response(response, isKept: removedLength == nil, by: redactor)
+        let size = Int64(removedLength ?? response.body.count)
+        let reason = removedLength != nil ? "not kept, because it is too long" : "left out, because a secret in it might not be found"
         return .message(
-            method: nil, url: request.redactedURL, status: statusCode, headers: redactor.recorded(headers),
-            body: content.json(size: Int64(size ?? body.count), omitted: omitted))
+            method: nil, url: redactor.redacted(response.request.url), status: response.statusCode, headers: recorded.headers,
+            body: recorded.body.json(size: size, omitted: reason))
     }
 }
 
 extension HTTPArchive.Content {
-    fileprivate func json(size: Int64?, omitted: String?) -> JSONValue {
-        let reason = omitted ?? (text == nil ? "not shown, because a secret in it could not be found" : nil)
-        return [
+    fileprivate func json(size: Int64?, omitted reason: String) -> JSONValue {
+        [
             "mimeType": .string(mimeType), "size": size.map { JSONValue($0) } ?? .null, "text": JSONValue(text),
-            "isBase64": .bool(isBase64), "omitted": JSONValue(reason),
+            "isBase64": .bool(isBase64), "omitted": JSONValue(text == nil ? reason : nil),
         ]
     }
 }

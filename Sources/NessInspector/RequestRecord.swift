@@ -12,15 +12,15 @@ struct RequestRecord: Sendable {
         case wait(WaitingPlace)
         case waited(WaitingPlace)
         case refresh
-        case begin(RequestExchange)
+        case begin(RequestExchange, removedLength: Int64? = nil)
         case network
         case head(exchange: Int)
-        case end(exchange: Int, Result<HTTPResponse, any Error>)
+        case end(exchange: Int, Outcome)
         case receive
-        case retry(FailedAttempt, delay: Duration)
+        case retry(reason: String)
         case pause
         case resume
-        case outcome(RequestMetrics)
+        case outcome(Outcome, RequestMetrics)
     }
 
     /// The largest number of events, apart from the outcome: a request may be retried for days.
@@ -29,74 +29,121 @@ struct RequestRecord: Sendable {
     /// The number on the page, counted from 1 in the order of the starts.
     let number: Int
     /// The request as the caller made it.
-    let request: HTTPRequest
+    private(set) var request: KeptRequest
+    /// The request of the first attempt, whose URL is absolute.
+    private(set) var sent: HTTPRequest?
     /// The time from the inspector's start to the request's start.
     let start: Duration
     /// The events, each with the time since the inspector's start.
     private(set) var events: [(event: Event, time: Duration)] = []
     /// The time of the request's end; `nil` while it runs.
     private(set) var end: Duration?
-    /// The number of bytes of bodies in the events.
+    /// The number of bytes of bodies in the events. Callers who share an exchange share its body, which counts for the first.
     private(set) var bytes: Int
-    /// The sizes of the bodies that were too long to keep, by exchange; the final response's under 0.
-    private(set) var omitted: [Int: Int] = [:]
     /// The number of the inspector's change that changed this record last.
     private(set) var change: Int
+    /// The exchanges that other callers have started.
+    private var joined: Set<Int> = []
+    private let limits: Inspector.Limits
 
-    init(number: Int, request: HTTPRequest, start: Duration, change: Int) {
-        (self.number, self.request, self.start, self.change) = (number, request, start, change)
-        bytes = request.body?.data?.count ?? 0
+    init(number: Int, request: HTTPRequest, start: Duration, change: Int, limits: Inspector.Limits) {
+        (self.number, self.start, self.change, self.limits) = (number, start, change, limits)
+        self.request = KeptRequest(request, bodyLimit: limits.maximumBodyBytes)
+        bytes = self.request.value.body?.data?.count ?? 0
     }
+
+    /// True if events are missing, because there were too many.
+    var isCut: Bool { events.count >= Self.eventLimit }
 
     /// Adds an event.
     /// - Parameters:
     ///   - event: The event.
     ///   - time: The time since the inspector's start.
     ///   - change: The number of the inspector's change.
-    ///   - bodyLimit: The number of bytes up to which the body of a response is kept.
     /// - Returns: The number of bytes of bodies that were added.
-    mutating func add(_ event: Event, at time: Duration, change: Int, bodyLimit: Int) -> Int {
+    mutating func add(_ event: Event, at time: Duration, change: Int) -> Int {
         self.change = change
+        let before = bytes
         switch event {
-        case .end(let exchange, .success(var response)):
-            let added = trim(&response, of: exchange, to: bodyLimit)
-            append(.end(exchange: exchange, .success(response)), at: time)
-            return added
-        case .outcome(var metrics):
-            guard case .success(var response) = metrics.outcome else {
-                events.append((event, time))
-                return 0
-            }
-            let added = trim(&response, of: 0, to: bodyLimit)
-            metrics.outcome = .success(response)
-            events.append((.outcome(metrics), time))
-            return added
-        case .retry(var attempt, let delay):
-            // The exchange has the body.
-            attempt.response?.body = Data()
-            append(.retry(attempt, delay: delay), at: time)
-        default:
-            append(event, at: time)
+        case .outcome(var outcome, let metrics):
+            // The last exchange has the body of a response from the network.
+            keepBody(of: &outcome, counts: outcome.response?.source != .network)
+            events.append((.outcome(outcome, metrics), time))
+        case _ where isCut: break
+        case .end(let exchange, var outcome):
+            keepBody(of: &outcome, counts: !joined.contains(exchange))
+            events.append((.end(exchange: exchange, outcome), time))
+        case .begin(var exchange, _):
+            if exchange.isJoined { joined.insert(exchange.id) }
+            let kept = KeptRequest(exchange.request, bodyLimit: limits.maximumBodyBytes)
+            exchange.request = kept.value
+            events.append((.begin(exchange, removedLength: kept.removedLength), time))
+        default: events.append((event, time))
         }
-        return 0
+        return bytes - before
+    }
+
+    /// Adds the start of an attempt.
+    mutating func addAttempt(_ request: HTTPRequest, at time: Duration, change: Int) {
+        if sent == nil { sent = KeptRequest(request, bodyLimit: 0).value }
+        _ = add(.attempt, at: time, change: change)
     }
 
     /// Ends the record.
     mutating func finish(at time: Duration, change: Int) { (end, self.change) = (time, change) }
 
-    private mutating func append(_ event: Event, at time: Duration) {
-        if events.count < Self.eventLimit { events.append((event, time)) }
+    /// Removes a body that is too long, or for which the request has no room left.
+    private mutating func keepBody(of outcome: inout Outcome, counts: Bool) {
+        let room = max(0, limits.maximumBytes / 8 - bytes)
+        outcome.trim(to: min(limits.maximumBodyBytes, counts ? room : .max))
+        if counts { bytes += outcome.response?.body.count ?? 0 }
+    }
+}
+
+/// A request without a body that is too long to keep.
+struct KeptRequest: Sendable {
+    private(set) var value: HTTPRequest
+    /// The length of the body, if it was removed.
+    private(set) var removedLength: Int64?
+
+    init(_ request: HTTPRequest, bodyLimit: Int) {
+        value = request
+        guard let body = request.body, let data = body.data, data.count > bodyLimit else { return }
+        removedLength = Int64(data.count)
+        // Enough to recognize the secrets in it, as in a log.
+        value.body = HTTPBody(Data(data.prefix(64 << 10)), headers: body.headers)
+    }
+}
+
+/// The end of an exchange, or of a request.
+struct Outcome: Sendable {
+    /// The response; of a failure the one that the error contains.
+    private(set) var response: HTTPResponse?
+    /// The error in one line; `nil` for a success.
+    let error: String?
+    /// True for the error of a drop.
+    let isDrop: Bool
+    /// The length of the response's body, if it was removed.
+    private(set) var removedLength: Int?
+
+    init(_ result: Result<HTTPResponse, any Error>) {
+        switch result {
+        case .success(let response): (self.response, error, isDrop) = (response, nil, false)
+        case .failure(let failure as NessError):
+            (response, error, isDrop) = (failure.response, failure.description, failure.kind == .dropped)
+        case .failure(is CancellationError):
+            (response, error, isDrop) = (nil, "canceled: the request succeeded without this exchange", false)
+        // Of another error only the type is shown, because its text may contain secrets.
+        case .failure(let failure): (response, error, isDrop) = (nil, "\(type(of: failure))", false)
+        }
+        // The redirects are exchanges, too.
+        response?.history = []
     }
 
-    /// Removes a body that is too long.
-    /// - Returns: The number of bytes that are kept.
-    private mutating func trim(_ response: inout HTTPResponse, of exchange: Int, to limit: Int) -> Int {
-        guard response.body.count > limit else {
-            bytes += response.body.count
-            return response.body.count
-        }
-        omitted[exchange] = response.body.count
-        response.body = Data()
-        return 0
+    /// Removes the body of the response, if it is longer than `limit`.
+    mutating func trim(to limit: Int) {
+        guard let count = response?.body.count, count > limit else { return }
+        removedLength = count
+        response?.body = Data()
     }
 }

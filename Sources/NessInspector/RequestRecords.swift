@@ -41,9 +41,11 @@ final class RequestRecords: Sendable {
         var removal = 0
         var totals = Totals()
 
-        mutating func remove(_ number: Int) {
-            bytes -= records.removeValue(forKey: number)?.bytes ?? 0
+        mutating func remove(_ number: Int) -> RequestRecord? {
+            let record = records.removeValue(forKey: number)
+            bytes -= record?.bytes ?? 0
             removal = changes
+            return record
         }
     }
 
@@ -57,14 +59,15 @@ final class RequestRecords: Sendable {
     /// The time since the inspector's start.
     var now: Duration { .now - origin }
 
-    /// Adds a request.
+    /// Adds a request. One that runs already is not added again: a manager may have the inspector twice.
     func start(_ request: HTTPRequest) {
         let now = now
         state.withLock { state in
+            guard state.running[request.id] == nil else { return }
             state.count += 1
             state.changes += 1
             state.totals.requests += 1
-            let record = RequestRecord(number: state.count, request: request, start: now, change: state.changes)
+            let record = RequestRecord(number: state.count, request: request, start: now, change: state.changes, limits: limits)
             state.bytes += record.bytes
             state.running[request.id] = state.count
             state.records[state.count] = record
@@ -74,13 +77,25 @@ final class RequestRecords: Sendable {
 
     /// Adds an event to a request that runs.
     func add(_ event: RequestRecord.Event, to request: HTTPRequest) {
+        change(request) { state, record, now in
+            state.totals.count(event)
+            state.bytes += record.add(event, at: now, change: state.changes)
+        }
+    }
+
+    /// Adds the start of an attempt.
+    /// - Parameter sent: The request of the attempt.
+    func addAttempt(_ sent: HTTPRequest) {
+        change(sent) { state, record, now in record.addAttempt(sent, at: now, change: state.changes) }
+    }
+
+    private func change(_ request: HTTPRequest, _ change: (inout State, inout RequestRecord, Duration) -> Void) {
         let now = now
         state.withLock { state in
-            guard let number = state.running[request.id] else { return }
+            guard let number = state.running[request.id], var record = state.records.removeValue(forKey: number) else { return }
             state.changes += 1
-            state.totals.count(event)
-            let (change, bodyLimit) = (state.changes, limits.maximumBodyBytes)
-            state.bytes += state.records[number]?.add(event, at: now, change: change, bodyLimit: bodyLimit) ?? 0
+            change(&state, &record, now)
+            state.records[number] = record
         }
         changed.notify()
     }
@@ -88,31 +103,37 @@ final class RequestRecords: Sendable {
     /// Ends a request, and forgets the oldest ones that are too many or too large.
     func end(_ request: HTTPRequest) {
         let now = now
-        state.withLock { state in
-            guard let number = state.running.removeValue(forKey: request.id) else { return }
+        // Released outside the lock, because what a request holds is the application's.
+        let removed = state.withLock { state -> [RequestRecord] in
+            guard let number = state.running.removeValue(forKey: request.id) else { return [] }
             state.changes += 1
             state.records[number]?.finish(at: now, change: state.changes)
             state.ended.append(number)
-            let excess = state.ended.count - max(0, limits.maximumRequests)
-            var removed = 0
-            while removed < state.ended.count, removed < excess || state.bytes > limits.maximumBytes {
-                state.remove(state.ended[removed])
-                removed += 1
+            var removed: [RequestRecord] = []
+            while removed.count < state.ended.count,
+                state.ended.count - removed.count > max(0, limits.maximumRequests) || state.bytes > limits.maximumBytes,
+                let record = state.remove(state.ended[removed.count])
+            {
+                removed.append(record)
             }
-            state.ended.removeFirst(removed)
+            state.ended.removeFirst(removed.count)
+            return removed
         }
+        _ = removed
         changed.notify()
     }
 
     /// Forgets the requests that have ended, and sets the totals to zero.
     func clear() {
-        state.withLock { state in
+        let removed = state.withLock { state in
             state.changes += 1
-            for number in state.ended { state.remove(number) }
+            let removed = state.ended.map { state.remove($0) }
             state.ended = []
             state.totals = Totals()
             state.removal = state.changes
+            return removed
         }
+        _ = removed
         changed.notify()
     }
 
@@ -137,17 +158,26 @@ final class RequestRecords: Sendable {
 extension RequestRecords.Totals {
     fileprivate mutating func count(_ event: RequestRecord.Event) {
         switch event {
-        case .begin(let exchange):
+        case .begin(let exchange, _):
             if exchange.isJoined { joined += 1 } else { exchanges += 1 }
         case .retry: retries += 1
-        case .outcome(let metrics):
-            bytesSent += metrics.bytesSent
-            bytesReceived += metrics.bytesReceived
-            switch metrics.outcome {
-            case .success(let response): if response.source == .cache || response.source == .stale { cached += 1 }
-            case .failure(let error): if (error as? NessError)?.kind != .dropped { failed += 1 }
+        case .outcome(let outcome, let metrics):
+            // A transport of the application may report any number.
+            bytesSent = bytesSent.addingClamped(metrics.bytesSent)
+            bytesReceived = bytesReceived.addingClamped(metrics.bytesReceived)
+            if outcome.error != nil {
+                if !outcome.isDrop { failed += 1 }
+            } else if let source = outcome.response?.source, source == .cache || source == .stale {
+                cached += 1
             }
         default: break
         }
+    }
+}
+
+extension Int64 {
+    fileprivate func addingClamped(_ other: Int64) -> Int64 {
+        let (sum, overflows) = addingReportingOverflow(other)
+        return overflows ? .max : sum
     }
 }

@@ -2,41 +2,36 @@ import NessHTTP
 import NessTesting
 
 extension RequestSummary {
-    /// The summary as the page reads it.
-    var json: JSONValue {
-        let request = record.request
-        let url = exchanges.first.map { $0.exchange.request.redactedURL } ?? request.redactedURL
-        let response = response
-        return [
-            "id": JSONValue(record.number), "method": .string(request.method.rawValue), "url": .string(url),
-            "host": .string(Self.host(of: url)), "path": .string(Self.path(of: url)), "tags": request.tags.json,
-            "start": record.start.json, "end": record.end.json, "state": .string(state.rawValue),
-            "status": JSONValue(response?.statusCode), "source": JSONValue(response.map { "\($0.source)" }), "error": JSONValue(errorLine),
-            "attempts": JSONValue(attempts), "bytesSent": JSONValue(metrics?.bytesSent ?? 0),
-            "bytesReceived": JSONValue(metrics?.bytesReceived ?? 0), "spans": .array(spans.map(\.json)),
-            "exchanges": .array(exchanges.map(\.json)),
-        ]
-    }
-
     /// The stage of the request.
     enum State: String {
         case running, paused, succeeded, failed, dropped
     }
 
     var state: State {
-        switch metrics?.outcome {
-        case nil: spans.contains { $0.kind == .pause && $0.end == nil } ? .paused : .running
-        case .success: .succeeded
-        case .failure(let error): (error as? NessError)?.kind == .dropped ? .dropped : .failed
-        }
+        guard let outcome else { return spans.contains { $0.kind == .pause && $0.end == nil } ? .paused : .running }
+        return outcome.error == nil ? .succeeded : outcome.isDrop ? .dropped : .failed
     }
 
-    /// The final response, or the one that the error contains.
-    var response: HTTPResponse? { metrics?.outcome.response }
+    /// Removes the secrets of all that the request has sent: a server may repeat a secret of one exchange in another.
+    var redactor: Redactor {
+        let request = record.request.value
+        return Redactor(request.secrets, sentBy: [request] + exchanges.map(\.exchange.request))
+    }
 
-    private var errorLine: String? {
-        guard case .failure(let error) = metrics?.outcome else { return nil }
-        return error.shown(for: record.request)
+    /// Returns the summary as the page reads it.
+    func json(_ redactor: Redactor) -> JSONValue {
+        let request = record.request.value
+        let url = redactor.redacted((record.sent ?? request).url)
+        let response = outcome?.response
+        return [
+            "id": JSONValue(record.number), "method": .string(request.method.rawValue), "url": .string(url),
+            "host": .string(Self.host(of: url)), "path": .string(Self.path(of: url)), "tags": request.tags.json,
+            "start": record.start.json, "end": record.end.json, "state": .string(state.rawValue),
+            "status": JSONValue(response?.statusCode), "source": JSONValue(response.map { "\($0.source)" }),
+            "error": JSONValue(outcome?.error), "attempts": JSONValue(attempts), "bytesSent": JSONValue(metrics?.bytesSent ?? 0),
+            "bytesReceived": JSONValue(metrics?.bytesReceived ?? 0), "spans": .array(spans.map(\.json)),
+            "exchanges": .array(exchanges.map { $0.json(redactor) }),
+        ]
     }
 
     /// Returns the part of a URL between the scheme and the path.
@@ -59,20 +54,14 @@ extension RequestSummary.Span {
 }
 
 extension RequestSummary.Exchange {
-    fileprivate var json: JSONValue {
-        let response = outcome?.response
+    fileprivate func json(_ redactor: Redactor) -> JSONValue {
+        let request = exchange.request
         return [
             "id": JSONValue(exchange.id), "isJoined": .bool(exchange.isJoined), "attempt": JSONValue(attempt),
-            "method": .string(exchange.request.method.rawValue), "url": .string(exchange.request.redactedURL), "start": start.json,
-            "head": head.json, "end": end.json, "status": JSONValue(response?.statusCode), "error": JSONValue(error),
-            "connection": response?.connection?.json ?? .null,
+            "method": .string(request.method.rawValue), "url": .string(redactor.redacted(request.url)), "start": start.json,
+            "head": head.json, "end": end.json, "status": JSONValue(outcome?.response?.statusCode), "error": JSONValue(outcome?.error),
+            "connection": outcome?.response?.connection?.json ?? .null,
         ]
-    }
-
-    /// The error in one line; `nil` without one.
-    var error: String? {
-        guard case .failure(let error) = outcome else { return nil }
-        return error.shown(for: exchange.request)
     }
 }
 
@@ -89,30 +78,9 @@ extension ConnectionMetrics {
 extension RequestTags {
     fileprivate var json: JSONValue {
         var shown = values
-        shown["route"] = route
-        shown["requestID"] = requestID
+        if let route { shown["route"] = route }
+        if let requestID { shown["requestID"] = requestID }
         return .object(shown.mapValues(JSONValue.string))
-    }
-}
-
-extension Result<HTTPResponse, any Error> {
-    /// The response, or the one that the error contains.
-    var response: HTTPResponse? {
-        switch self {
-        case .success(let response): response
-        case .failure(let error): (error as? NessError)?.response
-        }
-    }
-}
-
-extension Error {
-    /// The error in one line. Of a foreign error only the type is shown, because its text may contain secrets.
-    func shown(for request: HTTPRequest) -> String {
-        switch self {
-        case let error as NessError: error.description
-        case is CancellationError: "left: the request succeeded without this exchange"
-        default: "\(type(of: self))"
-        }
     }
 }
 

@@ -2,7 +2,7 @@ import NessHTTP
 
 /// The row of a request: its outcome, and where its time went.
 struct RequestSummary: Sendable {
-    /// A stretch of time in which nothing was on the wire.
+    /// A stretch of time in which the request waited, or its response was decoded.
     struct Span: Sendable, Equatable {
         enum Kind: String, Sendable {
             case hostQueue, throttle, refresh, refreshWait, retry, pause, network, decode
@@ -18,11 +18,13 @@ struct RequestSummary: Sendable {
     struct Exchange: Sendable {
         /// The exchange, as it was when it started.
         let exchange: RequestExchange
+        /// The length of the request's body, if it was removed.
+        let removedLength: Int64?
         let attempt: Int
         let start: Duration
         var head: Duration?
         var end: Duration?
-        var outcome: Result<HTTPResponse, any Error>?
+        var outcome: Outcome?
     }
 
     let record: RequestRecord
@@ -30,21 +32,25 @@ struct RequestSummary: Sendable {
     private(set) var exchanges: [Exchange] = []
     private(set) var attempts = 0
     private(set) var warnings: [String] = []
+    /// The outcome; `nil` before the end.
+    private(set) var outcome: Outcome?
     /// The measurements; `nil` before the end.
     private(set) var metrics: RequestMetrics?
-    /// The spans that have not ended.
-    private var open: [Span.Kind: Int] = [:]
+    /// The spans that have not ended. The segments of a download may wait at the same place at the same time: their waits are one span.
+    private var open: [Span.Kind: (index: Int, count: Int)] = [:]
 
     init(_ record: RequestRecord) {
         self.record = record
         for (event, time) in record.events { add(event, at: time) }
+        if outcome != nil || record.isCut { closeAll(at: record.events.last?.time ?? record.start) }
     }
 
     private mutating func add(_ event: RequestRecord.Event, at time: Duration) {
         switch event {
         case .warning(let text): warnings.append(text)
         case .attempt:
-            attempts += 1
+            // A resumed transfer is the same attempt.
+            attempts = max(1, attempts)
             close(.retry, at: time)
         case .wait(let place):
             // The request that has started the refresh has its span already.
@@ -55,7 +61,8 @@ struct RequestSummary: Sendable {
         case .refresh:
             close(.refreshWait, at: time)
             begin(.refresh, at: time)
-        case .begin(let exchange): exchanges.append(Exchange(exchange: exchange, attempt: max(1, attempts), start: time))
+        case .begin(let exchange, let length):
+            exchanges.append(Exchange(exchange: exchange, removedLength: length, attempt: max(1, attempts), start: time))
         case .network: begin(.network, at: time)
         case .head(let id):
             close(.network, at: time)
@@ -66,14 +73,13 @@ struct RequestSummary: Sendable {
             exchanges[index].end = time
             exchanges[index].outcome = outcome
         case .receive: begin(.decode, at: time)
-        case .retry(let attempt, let delay):
+        case .retry(let reason):
             close(.decode, at: time)
-            begin(.retry, at: time, note: Self.reason(attempt, delay))
+            begin(.retry, at: time, note: reason)
+            attempts = max(1, attempts) + 1
         case .pause: begin(.pause, at: time)
         case .resume: close(.pause, at: time)
-        case .outcome(let metrics):
-            self.metrics = metrics
-            for kind in open.keys { close(kind, at: time) }
+        case .outcome(let outcome, let metrics): (self.outcome, self.metrics) = (outcome, metrics)
         }
     }
 
@@ -81,24 +87,20 @@ struct RequestSummary: Sendable {
     private func index(of id: Int) -> Int? { exchanges.lastIndex { $0.exchange.id == id && $0.end == nil } }
 
     private mutating func begin(_ kind: Span.Kind, at time: Duration, note: String? = nil) {
-        // The segments of a download may wait at the same place at the same time.
-        guard open[kind] == nil else { return }
-        open[kind] = spans.count
-        spans.append(Span(kind: kind, start: time, note: note))
+        if open[kind] == nil { spans.append(Span(kind: kind, start: time, note: note)) }
+        open[kind, default: (spans.count - 1, 0)].count += 1
     }
 
     private mutating func close(_ kind: Span.Kind, at time: Duration) {
-        if let index = open.removeValue(forKey: kind) { spans[index].end = time }
+        guard let (index, count) = open[kind] else { return }
+        open[kind] = count > 1 ? (index, count - 1) : nil
+        if count == 1 { spans[index].end = time }
     }
 
-    private static func reason(_ attempt: FailedAttempt, _ delay: Duration) -> String {
-        let cause = attempt.response.map { "\($0.statusCode)" } ?? (attempt.error as? NessError).map { "\($0.kind)" } ?? "an error"
-        let asked = attempt.retryAfter.map { ", Retry-After \(seconds($0))" } ?? ""
-        return "\(cause)\(asked), next attempt after \(seconds(delay))"
-    }
-
-    private static func seconds(_ duration: Duration) -> String {
-        "\(((duration / .seconds(1)) * 1_000).rounded() / 1_000) s"
+    private mutating func closeAll(at time: Duration) {
+        for (index, _) in open.values { spans[index].end = time }
+        open = [:]
+        for index in exchanges.indices where exchanges[index].end == nil { exchanges[index].end = time }
     }
 }
 
@@ -109,5 +111,18 @@ extension WaitingPlace {
         case .throttle: .throttle
         case .refresh: .refreshWait
         }
+    }
+}
+
+extension FailedAttempt {
+    /// The reason for the next attempt, in one line.
+    func reason(for delay: Duration) -> String {
+        let cause = response.map { "\($0.statusCode)" } ?? (error as? NessError).map { "\($0.kind)" } ?? "an error"
+        let wish = retryAfter.map { ", Retry-After \(Self.seconds($0))" } ?? ""
+        return "\(cause)\(wish), next attempt after \(Self.seconds(delay))"
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        "\(((duration / .seconds(1)) * 1_000).rounded() / 1_000) s"
     }
 }

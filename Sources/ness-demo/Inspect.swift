@@ -11,8 +11,8 @@ enum Inspect {
         let inspector = try await Inspector.start()
         print("Open it in a browser. Ctrl-C ends it.")
         let authentication = RefreshableAuthentication(credential: "token-0", apply: { ["Authorization": "Bearer \($0)"] }) { _, ness in
-            try await ness.post("login").set(tags: RequestTags(route: "login")).set(form: ["grant": "refresh"]).dataRequest()
-                .value.message.text
+            let reply = try await ness.post("login").set(form: ["grant": "refresh"]).decoded(as: [String: String].self)
+            return reply["access_token"] ?? ""
         }
         let ness = Ness {
             $0.baseURL = server.url

@@ -20,7 +20,7 @@ final class InspectedSite: Sendable {
 
     func reply(to request: ReceivedRequest) async throws -> Reply {
         switch request.path {
-        case "/login": .text("token-\(state.withLock { $0.token })").delayed(by: .milliseconds(400))
+        case "/login": .json(["access_token": "token-\(state.withLock { $0.token })"]).delayed(by: .milliseconds(400))
         case "/feed": .json(["items": [["id": 1, "title": "Tom"], ["id": 2, "title": "Felix"]]]).delayed(by: .milliseconds(250))
         case "/busy":
             state.withLock({
@@ -50,7 +50,9 @@ final class InspectedSite: Sendable {
     /// The film in 16 chunks, each a moment after the one before.
     private func film(_ request: ReceivedRequest) -> Reply {
         var first = 0
-        if let range = request.headers["Range"], let start = Int(range.dropFirst("bytes=".count).prefix { $0 != "-" }) { first = start }
+        if let range = request.headers["Range"], let start = Int(range.dropFirst("bytes=".count).prefix { $0 != "-" }) {
+            first = min(start, Self.film.count - 1)
+        }
         let (film, step) = (Self.film, Self.film.count / 16)
         let status = first == 0 ? "200 OK" : "206 Partial Content\r\nContent-Range: bytes \(first)-\(film.count - 1)/\(film.count)"
         let next = Lock(min(first, film.count))

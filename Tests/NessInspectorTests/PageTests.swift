@@ -6,7 +6,7 @@ import Testing
 @testable import NessInspector
 @testable import NessTesting
 
-/// The page's server: who gets an answer, and what the page is told.
+/// The page's server: which requests it accepts, and what it sends to the page.
 @Suite(.inTurn) struct PageTests {
     private static let token = PageAccess()
 
@@ -39,7 +39,7 @@ import Testing
         #expect(!Self.token.accepts(request("/?token=TOKEN", headers)))
     }
 
-    /// A reader of an inspector's pages, as a browser is one.
+    /// Reads an inspector's pages, like a browser.
     private struct Browser {
         let inspector: Inspector
         let ness: Ness

@@ -117,7 +117,7 @@ import Testing
         let rows = try await inspected.rows()
         #expect(rows.map(\.state) == [.succeeded, .succeeded, .failed, .dropped])
         #expect(rows.map(\.exchanges.count) == [2, 0, 1, 1] && rows[0].exchanges.map(\.attempt) == [1, 1])
-        #expect(rows[1].json["source"]?.stringValue == "cache" && rows[2].json["error"]?.stringValue?.contains("connection") == true)
+        #expect(rows[1].json(rows[1].redactor)["source"]?.stringValue == "cache" && rows[2].outcome?.error?.contains("connection") == true)
         let totals = try await inspected.totals()
         #expect(totals.cached == 1 && totals.failed == 1 && totals.requests == 4)
     }
@@ -148,20 +148,54 @@ import Testing
     @Test("the oldest are forgotten beyond the limit of bytes, and a body that is too long is left out with its size")
     func bytes() async throws {
         let inspected = try await Inspected(Inspector.Limits(maximumBytes: 10_000, maximumBodyBytes: 1_000))
-        inspected.rig.mock.on(.get, "/long") { _ in .data(Data(repeating: 65, count: 1_001)) }
+        inspected.rig.mock.on(.post, "/long") { _ in .data(Data(repeating: 65, count: 1_001), status: 404) }
         inspected.rig.mock.on(.get, "/short") { _ in .data(Data(repeating: 65, count: 1_000)) }
-        _ = try await inspected.rig.ness.get("long").dataRequest().value
-        let details = try #require(try await inspected.rows().first).details(bodyLimit: 1_000)
-        #expect(details["response"]?["body"]?["size"]?.intValue == 1_001)
-        #expect(details["response"]?["body"]?["omitted"]?.stringValue == "longer than 1000 bytes")
-        #expect(details["exchanges"]?[0]?["response"]?["body"]?["text"] == .null)
+        _ = await inspected.rig.ness.post("long").set(body: Data(repeating: 66, count: 1_002)).validate(statusCodes: 200..<300)
+            .dataRequest().settled
+        let row = try #require(try await inspected.rows().first)
+        let details = row.details()
+        // The start of the request's body stays, for its secrets.
+        #expect(row.record.bytes == 1_002 && row.state == .failed)
+        for (body, size) in [
+            (details["response"]?["body"], 1_001), (details["request"]?["body"], 1_002),
+            (details["exchanges"]?[0]?["response"]?["body"], 1_001), (details["exchanges"]?[0]?["request"]?["body"], 1_002),
+        ] {
+            #expect(body?["size"]?.intValue == size && body?["text"] == .null)
+            #expect(body?["omitted"]?.stringValue == "not kept, because it is too long")
+        }
         for _ in 1...20 { _ = try await inspected.rig.ness.get("short").dataRequest().value }
         var known = 0
         var changes = try #require(await inspected.inspector.records.changes(after: &known))
         while changes.kept?.last != 21 || inspected.inspector.records.records([21]).first?.end == nil {
             changes = try #require(await inspected.inspector.records.changes(after: &known))
         }
-        #expect(changes.kept?.count == 5)
+        #expect(changes.kept?.count == 10)
+    }
+
+    @Test("a paused download is one attempt with a pause between two exchanges, and has one row in the archive for each")
+    func pause() async throws {
+        let inspected = try await Inspected()
+        let isHeld = TestGate()
+        inspected.rig.mock.on(.get, "/film") { request in
+            if request.headers["Range"] == nil { await isHeld.wait() }
+            return .text("hello", headers: ["ETag": "\"1\""])
+        }
+        try await withFolder { folder in try await pause(inspected, isHeld, folder.appending(path: "film")) }
+    }
+
+    private func pause(_ inspected: Inspected, _ isHeld: TestGate, _ file: URL) async throws {
+        let film = inspected.rig.ness.get("film").downloadRequest(forSavedLocation: file)
+        var known = 0
+        while try await #require(inspected.inspector.records.changes(after: &known)).totals.exchanges < 1 {}
+        film.pause()
+        while try await #require(inspected.inspector.records.changes(after: &known)).records.last.map(RequestSummary.init)?.state != .paused
+        {}
+        isHeld.open()
+        film.resume()
+        _ = try await film.value
+        let row = try #require(try await inspected.rows().first)
+        #expect(row.attempts == 1 && row.exchanges.count == 2 && row.spans.filter { $0.kind == .pause }.count == 1)
+        #expect(HTTPArchive([row.record], since: .now).entries.count == 2)
     }
 
     @Test("a page shows no secret of a request, its response or its error")
@@ -176,18 +210,66 @@ import Testing
         _ = await inspected.rig.ness.post("a").set(urlParameters: ["pin": "hunter2"]).set(jsonBody: ["password": "hunter2"])
             .validate(statusCodes: 200..<300).dataRequest().settled
         let row = try #require(try await inspected.rows().first)
-        let details = try String(decoding: row.details(bodyLimit: 1_000).encoded(), as: UTF8.self)
+        let details = try String(decoding: row.details().encoded(), as: UTF8.self)
         #expect(!details.contains("hunter2") && details.contains("Tom") && details.contains("<redacted>"))
         let archive = try String(decoding: HTTPArchive([row.record], since: .now).encoded(), as: UTF8.self)
         #expect(!archive.contains("hunter2") && archive.contains("Tom"))
     }
 
-    @Test("a request that is retried for days takes a limited memory, and shows its outcome")
-    func endless() {
-        let request = HTTPRequest(.get, url: URL(string: "http://a.test/") ?? URL(filePath: "/"))
-        var record = RequestRecord(number: 1, request: request, start: .zero, change: 1)
-        for number in 1...5_000 { _ = record.add(.attempt, at: .seconds(number), change: number, bodyLimit: 10) }
-        _ = record.add(.outcome(RequestMetrics()), at: .seconds(6_000), change: 6_000, bodyLimit: 10)
-        #expect(record.events.count == RequestRecord.eventLimit + 1 && RequestSummary(record).metrics != nil)
+    @Test("a secret of one exchange is hidden in the response of another, and a compressed body is not shown")
+    func secretsOfOtherExchanges() async throws {
+        let authentication = RefreshableAuthentication(credential: "hunter2", apply: { ["Authorization": "Bearer \($0)"] }) { _, _ in
+            "hunter3"
+        }
+        let inspected = try await Inspected { $0.authentication = authentication }
+        let packed = try GzipEncoder.encode(Data("hunter3".utf8))
+        inspected.rig.mock.on(
+            .get, "/a",
+            replies: [
+                .status(401, headers: ["WWW-Authenticate": "Bearer"]), .text("the old one was hunter2, the new one is hunter3"),
+                .data(packed, headers: ["Content-Encoding": "gzip"]),
+            ])
+        _ = try await inspected.rig.ness.get("a").dataRequest().value
+        _ = try await inspected.rig.ness.get("a").set(option: KeepsContentCoding.self, to: true).dataRequest().value
+        let rows = try await inspected.rows()
+        let details = try rows.map { try String(decoding: $0.details().encoded(), as: UTF8.self) }
+        #expect(details[0].contains("the old one was <redacted>, the new one is <redacted>"))
+        #expect(!details[1].contains(packed.base64EncodedString().prefix(12)) && details[1].contains("left out"))
+        let archive = try String(decoding: HTTPArchive(rows.map(\.record), since: .now).encoded(), as: UTF8.self)
+        #expect(!archive.contains("hunter") && !archive.contains(packed.base64EncodedString().prefix(12)))
     }
+
+    @Test("the waits of several segments at one place are one span, from the first start to the last end")
+    func overlappingWaits() {
+        var record = RequestRecord(number: 1, request: HTTPRequest(url: here), start: .zero, change: 1, limits: Inspector.Limits())
+        let events: [(RequestRecord.Event, Duration)] = [
+            (.wait(.hostQueue), .seconds(1)), (.wait(.hostQueue), .seconds(2)), (.waited(.hostQueue), .seconds(3)),
+            (.waited(.hostQueue), .seconds(4)), (.wait(.throttle), .seconds(5)),
+        ]
+        for (event, time) in events { _ = record.add(event, at: time, change: 2) }
+        #expect(
+            RequestSummary(record).spans == [
+                .init(kind: .hostQueue, start: .seconds(1), end: .seconds(4)), .init(kind: .throttle, start: .seconds(5)),
+            ])
+    }
+
+    @Test("a request that is retried for days takes a limited memory, and at its end nothing in it runs")
+    func endless() {
+        let limits = Inspector.Limits(maximumBytes: 8_000)
+        let request = HTTPRequest(url: here)
+        var record = RequestRecord(number: 1, request: request, start: .zero, change: 1, limits: limits)
+        let busy = Outcome(.success(HTTPResponse(statusCode: 503, body: Data(count: 100), request: request)))
+        for number in 1...2_000 {
+            let exchange = RequestExchange(request), time = Duration.seconds(number)
+            _ = record.add(.begin(exchange), at: time, change: number)
+            _ = record.add(.wait(.throttle), at: time, change: number)
+            _ = record.add(.end(exchange: exchange.id, busy), at: time, change: number)
+        }
+        #expect(record.events.count == RequestRecord.eventLimit && record.bytes == 1_000)
+        _ = record.add(.outcome(busy, RequestMetrics()), at: .seconds(6_000), change: 6_000)
+        let summary = RequestSummary(record)
+        #expect(summary.state == .succeeded && summary.exchanges.allSatisfy { $0.end != nil } && summary.spans.allSatisfy { $0.end != nil })
+    }
+
+    private let here = URL(filePath: "/")
 }

@@ -41,6 +41,19 @@ import Testing
         #expect(try await seen([.receiveHead, .sendEach { throw Failure() }, .send("!")]) == ("", .reset))
     }
 
+    @Test("a server that sends the chunks of a closure without a pause can be stopped")
+    func endlessChunks() async throws {
+        let server = try await TestServer.start(script: { _ in [.receiveHead, .sendEach { Data(count: 10) }] })
+        let client = try await server.client { client in
+            client.send(get)
+            return client
+        }
+        let reads = Task.detached { client.readToEnd() }
+        await server.waitUntil { $0.connectionCount == 1 }
+        await server.stop()
+        _ = await reads.value
+    }
+
     @Test("a closure of chunks is canceled when the client closes")
     func closureIsCanceled() async throws {
         let isCanceled = TestGate()

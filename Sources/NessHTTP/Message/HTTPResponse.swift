@@ -88,7 +88,7 @@ public struct HTTPResponse: Sendable {
     ///     print(redirect.url, redirect.statusCode, redirect.redirectURL ?? "nowhere")
     /// }
     /// ```
-    public internal(set) var history: [HTTPResponse] {
+    public package(set) var history: [HTTPResponse] {
         get { box.fields.history }
         set { box.change { $0.history = newValue } }
     }

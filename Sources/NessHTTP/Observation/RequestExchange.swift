@@ -9,7 +9,7 @@ public struct RequestExchange: Sendable, Identifiable {
     public let id = ExchangeNumber.next()
     /// The request as it is sent: after redirects, with its credential and with all that loaders have added. Its description contains no
     /// secrets. Its URL, header fields and body may.
-    public private(set) var request: HTTPRequest
+    public package(set) var request: HTTPRequest
     /// A Boolean value that indicates whether another caller has started the exchange.
     public internal(set) var isJoined = false
     /// The time from the beginning to the end, by the manager's clock; `nil` until the end. For a caller who has joined, the time from then.

@@ -18,8 +18,8 @@ extension InspectorPage {
           requests: ["request", "requests"], exchanges: ["exchange", "exchanges"], joined: ["saved by coalescing"], cached: ["saved by the cache"],
           retries: ["retry", "retries"], failed: ["error", "errors"], bytesReceived: ["received"], bytesSent: ["sent"],
         };
-        const ROW_HEIGHT = 26, OVERSCAN = 8, SMALL_LIST = 60, GAP_WIDTH = 30, BAR_HEIGHT = 12, LANES = 4;
-        const BODY_LIMIT = 100_000, CONTENT_LIMIT = 4_000_000;
+        const ROW_HEIGHT = 26, OVERSCAN = 8, GAP_WIDTH = 30, BAR_HEIGHT = 12, LANES = 4, ZOOM_STEP = 1.6;
+        const BODY_LIMIT = 100_000, LIST_LIMIT = 500, WIDTH_LIMIT = 4_000_000;
         const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
         const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -65,61 +65,80 @@ extension InspectorPage {
 
         function plural(count, noun) { return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`; }
 
+        // Puts the separators of a list between its parts: "a", "a and b", "a, b, and c".
+        function enumerate(parts, comma = ", ") {
+          const last = parts.length > 2 ? `${comma}and ` : " and ";
+          return parts.flatMap((part, index) => [index === 0 ? "" : index === parts.length - 1 ? last : comma, ...[part].flat()]);
+        }
+
+        function splitURL(url) {
+          const match = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)(.*)$/is.exec(url);
+          return match ? [match[1], match[2] || "/"] : ["", url];
+        }
+
         // MARK: Elements
 
         const find = (selector) => document.querySelector(selector);
         const elements = {
           connection: find(".connection"), totals: find(".totals"), search: find("[data-field=search]"), filter: find("[data-field=filter]"),
           file: find("[data-field=file]"), banner: find("[data-panel=banner]"), list: find(".list"), head: find(".head"), ticks: find(".ticks"),
-          rows: find(".rows"), lines: find(".lines"), brackets: find(".brackets"), empty: find(".empty"), handle: find(".handle"),
-          details: find(".details"), title: find(".details h2"), why: find("[data-part=why]"), messages: find("[data-part=messages]"),
-          legend: find(".legend"), status: find("[role=status]"),
+          rows: find(".rows"), lines: find(".lines"), brackets: find(".brackets"), empty: find(".empty"), details: find(".details"),
+          title: find(".details h2"), why: find("[data-part=why]"), messages: find("[data-part=messages]"), legend: find(".legend"),
+          status: find("[role=status]"),
         };
+
+        function action(name) { return find(`[data-action="${name}"]`); }
 
         function make(tag, attributes = {}, ...children) {
           const element = document.createElement(tag);
-          for (const [name, value] of Object.entries(attributes)) {
-            if (value != null && value !== false) element.setAttribute(name, value === true ? "" : value);
-          }
+          for (const [name, value] of Object.entries(attributes)) setAttribute(element, name, value === true ? "" : value);
           element.append(...children.flat().filter((child) => child != null));
           return element;
+        }
+
+        function makeButton(text, attributes, onClick) {
+          const button = make("button", { type: "button", ...attributes }, text);
+          if (onClick) button.addEventListener("click", onClick);
+          return button;
+        }
+
+        function makeSwatch(kind) {
+          return make("i", { class: `swatch${KINDS[kind]?.isWait ? " is-wait" : ""}`, "data-kind": kind, "aria-hidden": "true" });
         }
 
         // Writing only what has changed keeps the browser from computing style and layout again.
         function setText(element, text) { if (element.textContent !== text) element.textContent = text; }
 
         function setAttribute(element, name, value) {
-          if (value == null || value === false) {
-            if (element.hasAttribute(name)) element.removeAttribute(name);
-          } else if (element.getAttribute(name) !== String(value)) {
-            element.setAttribute(name, value);
-          }
+          if (value == null || value === false) element.removeAttribute(name);
+          else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
         }
 
-        function action(name) { return find(`[data-action="${name}"]`); }
+        function place(element, left, width) {
+          element.style.left = `${left.toFixed(1)}px`;
+          if (width != null) element.style.width = `${width.toFixed(1)}px`;
+          return element;
+        }
 
         // MARK: Requests
 
+        // The requests of the server, or of a file. A flight is an exchange with all of its callers.
         class Store {
-          epoch = 0;
           requests = new Map();
           flights = new Map();
           totals = {};
           archive = null;
-          hasForgotten = false;
-          #phases = new WeakMap();
 
           apply(batch) {
-            if (batch.epoch) this.epoch = Date.parse(batch.epoch) || 0;
-            if (batch.totals) this.totals = batch.totals;
-            if (batch.kept) this.keepOnly(new Set(batch.kept));
+            this.totals = batch.totals ?? this.totals;
+            if (batch.kept) this.#keepOnly(new Set(batch.kept));
             for (const request of batch.requests ?? []) this.requests.set(request.id, request);
             this.#findFlights();
           }
 
-          keepOnly(ids) {
+          #keepOnly(ids) {
             for (const id of this.requests.keys()) {
-              if (!ids.has(id)) this.hasForgotten = this.requests.delete(id);
+              if (!ids.has(id)) this.requests.delete(id);
             }
           }
 
@@ -128,11 +147,11 @@ extension InspectorPage {
           #findFlights() {
             this.flights.clear();
             for (const request of this.inOrder()) {
-              for (const exchange of request.exchanges) this.#add(request, exchange);
+              for (const exchange of request.exchanges) this.#addCaller(request, exchange);
             }
           }
 
-          #add(request, exchange) {
+          #addCaller(request, exchange) {
             let flight = this.flights.get(exchange.id);
             if (!flight) this.flights.set(exchange.id, flight = { id: exchange.id, callers: [], starter: null, first: null });
             // A caller that left an exchange and joined it again lists it twice.
@@ -140,56 +159,53 @@ extension InspectorPage {
             if (!exchange.isJoined && !flight.starter) Object.assign(flight, { starter: request, first: exchange });
           }
 
-          flightsOf(request) {
+          starter(exchange) { return this.flights.get(exchange.id)?.starter; }
+
+          sharedFlights(request) {
             const ids = new Set(request.exchanges.map((exchange) => exchange.id));
             return [...ids].map((id) => this.flights.get(id)).filter((flight) => flight?.callers.length > 1);
           }
 
-          isShared(request) { return request.exchanges.some((exchange) => exchange.isJoined) || this.flightsOf(request).length > 0; }
+          isShared(request) { return request.exchanges.some((exchange) => exchange.isJoined) || this.sharedFlights(request).length > 0; }
 
-          // The measurements count from the start of the exchange, which a joined caller did not see.
-          phases(exchange) {
-            let phases = this.#phases.get(exchange);
-            if (!phases) this.#phases.set(exchange, phases = phasesOf(exchange, this.flights.get(exchange.id)?.first));
-            return phases;
-          }
+          phases(exchange) { return phasesOf(exchange, this.flights.get(exchange.id)?.first); }
 
-          refreshers(request, span) {
-            return this.#overlapping(request, span, "refresh").slice(0, 1);
-          }
-
-          refreshWaiters(request, span) { return this.#overlapping(request, span, "refreshWait"); }
-
-          #overlapping(request, span, kind) {
+          // Finds the other requests with a span of a kind at the same time, and sums up the time that they have in common.
+          overlapping(request, span, kind) {
             const found = [];
             for (const other of this.requests.values()) {
-              if (other === request) continue;
-              const shared = Math.max(0, ...other.spans.filter((s) => s.kind === kind).map((s) => overlap(s, span)));
-              if (shared > 0) found.push({ other, shared: shared * (other.host === request.host ? 2 : 1) });
+              const shared = Math.max(0, ...other.spans.filter((candidate) => candidate.kind === kind).map((candidate) => overlap(candidate, span)));
+              // Credentials are usually those of a host.
+              if (other !== request && shared > 0) found.push({ other, shared: shared * (other.host === request.host ? 2 : 1) });
             }
-            if (kind === "refresh") found.sort((a, b) => b.shared - a.shared);
-            return found.map((entry) => entry.other);
+            return found;
           }
+
+          refresher(request, span) {
+            return this.overlapping(request, span, "refresh").sort((a, b) => b.shared - a.shared)[0]?.other;
+          }
+
+          refreshWaiters(request, span) { return this.overlapping(request, span, "refreshWait").map(({ other }) => other); }
         }
 
         function overlap(a, b) { return Math.min(a.end ?? Infinity, b.end ?? Infinity, Number.MAX_SAFE_INTEGER) - Math.max(a.start, b.start); }
 
+        // The measurements count from the start of the exchange, which a joined caller did not see.
         function phasesOf(exchange, first) {
-          const phases = [], connection = exchange.connection, origin = exchange.isJoined ? first?.start ?? null : exchange.start;
-          const limit = exchange.head ?? exchange.end ?? Infinity;
+          const phases = [], { connection, head, end } = exchange, origin = exchange.isJoined ? first?.start : exchange.start;
           let cursor = origin ?? exchange.start;
-          const add = (kind, end) => {
+          const add = (kind, phaseEnd) => {
             const start = Math.max(cursor, exchange.start);
-            if (end == null || end > start) phases.push({ kind, start, end });
-            cursor = end ?? cursor;
+            if (phaseEnd == null || phaseEnd > start) phases.push({ kind, start, end: phaseEnd });
+            cursor = phaseEnd ?? cursor;
           };
           if (connection && !connection.isReused && origin != null) {
             for (const [kind, time] of [["dns", connection.nameLookup], ["connect", connection.connect], ["tls", connection.tls]]) {
-              if (time > 0) add(kind, Math.min(cursor + time, limit));
+              if (time > 0) add(kind, Math.min(cursor + time, head ?? end ?? Infinity));
             }
           }
-          add("waiting", exchange.head ?? exchange.end);
-          if (exchange.head != null) add("receiving", exchange.end);
+          add("waiting", head ?? end);
+          if (head != null) add("receiving", end);
           return phases;
         }
 
@@ -197,25 +213,13 @@ extension InspectorPage {
         function isBad(request) { return request.state === "failed" || request.status >= 400; }
         function hasCacheSource(request) { return ["cache", "stale", "revalidated"].includes(request.source); }
 
-        const searchTexts = new WeakMap();
-
-        function searchText(request) {
-          let text = searchTexts.get(request);
-          if (text === undefined) {
-            const tags = Object.entries(request.tags ?? {}).flat();
-            text = [`#${request.id}`, request.method, request.host + request.path, request.status, ...tags].join("\n").toLowerCase();
-            searchTexts.set(request, text);
-          }
-          return text;
-        }
-
         const FILTERS = {
-          all: () => true,
-          running: isRunning,
-          errors: isBad,
-          cache: hasCacheSource,
-          shared: (request) => store.isShared(request),
+          all: () => true, running: isRunning, errors: isBad, cache: hasCacheSource, shared: (request) => store.isShared(request),
         };
+
+        function searchText({ id, method, host, path, status, tags }) {
+          return [`#${id}`, method, host + path, status, ...Object.entries(tags ?? {}).flat()].join("\n").toLowerCase();
+        }
 
         // MARK: State
 
@@ -223,35 +227,36 @@ extension InspectorPage {
         let store = live;
         let connectionState = "connecting";
         let clock = 0;
-        let isPaused = false, pausedAt = 0, waiting = [];
+        let isPaused = false, pausedAt = 0, held = { store: new Store(), kept: null, updates: 0 };
         let isFollowing = true;
         let items = [], shown = [], hasSeveralHosts = false, brackets = [];
         let activeKey = null, selected = null;
         const expanded = new Set();
         const views = new Map();
         const view = { top: 0, left: 0, width: 0, height: 0, listWidth: 0, setTop: 0 };
-        let dirty = { data: true, axis: true }, frame = 0, timer = 0;
+        let hasChanged = true, frame = 0, timer = 0;
 
         function now() { return store === live ? (isPaused ? pausedAt : performance.now() + clock) : Infinity; }
 
-        function invalidate(part) {
-          if (part) dirty[part] = true;
+        function invalidate(isChange = false) {
+          hasChanged ||= isChange;
           frame ||= requestAnimationFrame(render);
         }
 
         function render() {
           frame = 0;
-          if (dirty.data) rebuildItems();
-          if (dirty.axis || axis.isOutgrown()) rebuildAxis();
-          followNewest();
+          if (hasChanged) rebuildItems();
+          if (hasChanged) followNewest();
+          rebuildAxis();
+          followTime();
           renderAxis();
           renderRows();
           renderBrackets();
-          if (dirty.data) renderSummary();
-          dirty = { data: false, axis: false };
+          if (hasChanged) renderSummary();
+          hasChanged = false;
+          clearTimeout(timer);
           if (shown.some(isRunning) && store === live && !isPaused && !document.hidden) {
-            clearTimeout(timer);
-            timer = setTimeout(invalidate, reducedMotion.matches ? 1_000 : 100);
+            timer = setTimeout(() => invalidate(), reducedMotion.matches ? 1_000 : 100);
             updateRunningDetails();
           }
         }
@@ -260,10 +265,10 @@ extension InspectorPage {
           const filter = FILTERS[elements.filter.value], terms = elements.search.value.toLowerCase().split(/\s+/).filter(Boolean);
           shown = store.inOrder().filter((request) => filter(request) && terms.every((term) => searchText(request).includes(term)));
           items = [];
-          for (const [position, request] of shown.entries()) {
-            items.push({ key: `${request.id}`, request, position });
+          for (const request of shown) {
+            items.push({ key: `${request.id}`, request });
             if (!expanded.has(request.id)) continue;
-            request.exchanges.forEach((exchange, index) => items.push({ key: `${request.id}/${index}`, request, exchange, position: index }));
+            request.exchanges.forEach((exchange, position) => items.push({ key: `${request.id}/${position}`, request, exchange, position }));
           }
           hasSeveralHosts = new Set(shown.map((request) => request.host)).size > 1;
           if (!items.some((item) => item.key === activeKey)) activeKey = items[0]?.key ?? null;
@@ -271,7 +276,6 @@ extension InspectorPage {
           elements.rows.hidden = !items.length;
           setAttribute(elements.list, "aria-rowcount", items.length + 1);
           brackets = findBrackets();
-          dirty.axis = true;
         }
 
         function renderSummary() {
@@ -285,23 +289,17 @@ extension InspectorPage {
           const isEmpty = !store.requests.size;
           setText(elements.empty, isEmpty ? "No requests yet. They appear here as the client sends them." : "No request matches the filter.");
           announceCount();
-          if (selected != null) refreshDetails();
+          refreshDetails();
         }
 
         // MARK: Time axis
 
+        // The axis spans the requests in view, so that their bars stay legible in a long list. When zoomed, it spans all shown requests.
         const axis = {
-          segments: [], scale: 1, zoom: null, width: 0, end: 0, origin: 0, version: 0,
-
-          isOutgrown() { return store === live && now() > this.end && shown.some(isRunning); },
+          segments: [], scale: 1, zoom: null, gapWidth: 0, version: 0, key: "",
 
           x(time) {
-            let low = 0, high = this.segments.length - 1;
-            while (low < high) {
-              const middle = (low + high + 1) >> 1;
-              if (this.segments[middle].from <= time) low = middle; else high = middle - 1;
-            }
-            const segment = this.segments[low];
+            const segment = this.segments.findLast((candidate) => candidate.from <= time) ?? this.segments[0];
             return segment ? segment.x + (Math.min(Math.max(time, segment.from), segment.to) - segment.from) * this.scale : 0;
           },
 
@@ -312,52 +310,53 @@ extension InspectorPage {
         };
 
         function rebuildAxis() {
-          const time = now(), busy = busySegments(time), available = Math.max(120, view.width - view.listWidth - 14);
+          const busy = busySegments(axis.zoom ? shown : requestsInView()), available = Math.max(120, view.width - view.listWidth - 14);
           const total = busy.reduce((sum, segment) => sum + segment.to - segment.from, 0);
           const gapWidth = axis.zoom ? GAP_WIDTH : Math.min(GAP_WIDTH, available * 0.3 / busy.length);
-          const fit = (available - gapWidth * (busy.length - 1)) / total;
-          if (axis.zoom && axis.zoom <= fit) axis.zoom = null;
-          axis.scale = axis.zoom ? Math.min(axis.zoom, CONTENT_LIMIT / total) : fit;
+          const scale = axis.zoom ? Math.min(axis.zoom, WIDTH_LIMIT / total) : (available - gapWidth * (busy.length - 1)) / total;
+          const key = [scale, gapWidth, view.width, view.listWidth, ...busy.flatMap((segment) => [segment.from, segment.to])].join();
+          if (key === axis.key) return;
           let x = 6;
           for (const segment of busy) {
             segment.x = x;
-            x += (segment.to - segment.from) * axis.scale + gapWidth;
+            x += (segment.to - segment.from) * scale + gapWidth;
           }
-          const key = [axis.scale, gapWidth, view.listWidth, ...busy.flatMap((segment) => [segment.from, segment.to])].join();
-          if (key === axis.key) return;
-          Object.assign(axis, { key, segments: busy, width: x - gapWidth + 8, end: busy.at(-1).to, origin: busy[0].from, gapWidth });
-          axis.version += 1;
-          const width = Math.max(view.width, view.listWidth + axis.width);
+          Object.assign(axis, { key, scale, gapWidth, segments: busy, version: axis.version + 1 });
+          const width = axis.zoom ? Math.max(view.width, view.listWidth + x - gapWidth + 8) : view.width;
           elements.rows.style.width = elements.head.style.width = `${width}px`;
           elements.list.classList.toggle("is-wide", width > view.width);
         }
 
+        function requestsInView() {
+          const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT));
+          const inView = items.slice(first, Math.ceil((view.top + view.height) / ROW_HEIGHT) - 1);
+          return [...new Set(inView.map((item) => item.request))];
+        }
+
         // Returns the stretches of time with a request. A long idle time between two of them is collapsed to a narrow gap.
-        function busySegments(time) {
-          const spans = shown.map((request) => ({ from: request.start, to: Math.max(request.start + 0.5, request.end ?? time) }));
-          spans.sort((a, b) => a.from - b.from);
+        function busySegments(requests) {
+          const time = now(), spans = requests.map(({ start, end }) => ({ from: start, to: Math.max(start + 0.5, end ?? time) }));
           if (!spans.length) return [{ from: 0, to: 1_000 }];
           const tight = mergeSpans(spans, 0);
-          const busy = tight.reduce((sum, span) => sum + span.to - span.from, 0);
-          const segments = mergeSpans(tight, Math.max(1_000, busy * 0.12));
-          const last = segments.at(-1);
+          const segments = mergeSpans(tight, Math.max(1_000, totalTime(tight) * 0.12)), last = segments.at(-1);
           last.to = Math.max(last.to, last.from + 5);
-          // Rounding keeps the scale still while requests run and while the server forgets old ones: a new scale moves every bar.
           if (last.to < time) return segments;
+          // Rounding keeps the scale still while requests run: a new scale moves every bar.
           const step = 10 ** Math.floor(Math.log10(last.to - last.from)) / 2;
-          if (store.hasForgotten) segments[0].from = Math.floor(segments[0].from / step) * step;
           last.to = last.from + Math.ceil((last.to - last.from) * 1.02 / step) * step;
           return segments;
         }
 
         function mergeSpans(spans, tolerance) {
           const merged = [];
-          for (const { from, to } of spans) {
+          for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
             const last = merged.at(-1);
             if (last && from - last.to <= tolerance) last.to = Math.max(last.to, to); else merged.push({ from, to });
           }
           return merged;
         }
+
+        function totalTime(spans) { return spans.reduce((sum, span) => sum + span.to - span.from, 0); }
 
         function tickStep() {
           const least = 64 / axis.scale, power = 10 ** Math.floor(Math.log10(least));
@@ -376,92 +375,92 @@ extension InspectorPage {
         let drawnAxis = "";
 
         function renderAxis() {
-          const key = [axis.version, view.left, view.width].join();
+          const key = [axis.version, view.left].join();
           if (key === drawnAxis) return;
           drawnAxis = key;
-          const labels = [], lines = [], taken = [], step = tickStep(), from = view.left - 100, to = view.left + view.width;
-          const label = (left, width, text, name) => {
-            if (taken.some((other) => left < other.right && left + width > other.left)) return;
-            taken.push({ left, right: left + width + 6 });
-            labels.push(place(make("span", { class: name }, text), left, name && width));
-          };
-          const visible = axis.segments.filter((segment) => segment.x - axis.gapWidth < to && axis.x(segment.to) > from);
-          for (const segment of visible) {
-            const previous = axis.segments[axis.segments.indexOf(segment) - 1], left = segment.x - axis.gapWidth;
-            if (!previous) continue;
-            const text = duration(segment.from - previous.to), width = textWidth(text);
-            label(left + (axis.gapWidth - width) / 2, width, text, "gap");
-            lines.push(place(make("i", { class: "gap" }), left + 3, axis.gapWidth - 6));
-          }
-          for (const segment of visible) {
-            const start = Math.max(segment.from, axis.time(Math.max(from, segment.x))), end = Math.min(segment.to, axis.time(to));
-            for (let n = Math.ceil((start - axis.origin) / step - 1e-6); axis.origin + n * step <= end && segment.x < to; n += 1) {
-              const x = segment.x + (axis.origin + n * step - segment.from) * axis.scale;
-              if (x < from) continue;
-              lines.push(place(make("i"), x));
-              label(x, textWidth(tickLabel(n * step)), tickLabel(n * step));
+          const marks = [], lines = [], from = view.left - 100, to = view.left + view.width - view.listWidth;
+          axis.segments.forEach((segment, index) => {
+            const left = segment.x - axis.gapWidth;
+            if (left > to || axis.x(segment.to) < from) return;
+            if (index > 0) {
+              marks.push({ x: left + axis.gapWidth / 2, text: duration(segment.from - axis.segments[index - 1].to), isGap: true });
+              lines.push(place(make("i", { class: "gap" }), left + 3, axis.gapWidth - 6));
             }
-          }
-          elements.ticks.replaceChildren(...labels);
+            const ticks = ticksOf(segment, from, to);
+            marks.push(...ticks);
+            lines.push(...ticks.map(({ x }) => place(make("i"), x)));
+          });
+          elements.ticks.replaceChildren(...tickElements(marks, to));
           elements.lines.replaceChildren(...lines);
         }
 
-        // An estimate: measuring would force a layout.
-        function textWidth(text) { return 8 + text.length * 6.6; }
+        // Times count from the inspector's start, so that they stay the same when the list scrolls.
+        function ticksOf(segment, from, to) {
+          const ticks = [], step = tickStep(), first = Math.max(segment.from, axis.time(Math.max(from, segment.x)));
+          for (let n = Math.ceil(first / step - 1e-6); n * step <= segment.to; n += 1) {
+            const x = segment.x + (n * step - segment.from) * axis.scale;
+            if (x > to) break;
+            ticks.push({ x, text: tickLabel(n * step) });
+          }
+          return ticks;
+        }
 
-        function place(element, left, width) {
-          element.style.left = `${left}px`;
-          if (width) element.style.width = `${width}px`;
-          return element;
+        // Drops a label that would overlap another one. The gaps' labels are placed first.
+        function tickElements(marks, limit) {
+          const taken = [];
+          return marks.toSorted((a, b) => Boolean(b.isGap) - Boolean(a.isGap)).flatMap(({ x, text, isGap }) => {
+            // The width is an estimate: measuring would force a layout.
+            const width = 8 + text.length * 6.6, left = isGap ? x - width / 2 : x, right = left + width;
+            if (right > limit || taken.some((other) => left < other.right && right > other.left)) return [];
+            taken.push({ left, right: right + 6 });
+            return place(make("span", { class: isGap && "gap" }, text), left, isGap ? width : null);
+          });
         }
 
         function zoom(factor) {
           const request = itemAt(activeKey)?.request, width = view.width - view.listWidth;
           const x = request ? axis.x(request.start) - view.left : -1;
-          const isVisible = x >= 0 && x < width, anchor = isVisible ? x : width / 2, time = axis.time(view.left + anchor);
+          const anchor = x >= 0 && x < width ? x : width / 2, time = axis.time(view.left + anchor);
           axis.zoom = factor ? axis.scale * factor : null;
           rebuildAxis();
-          elements.list.scrollLeft = view.left = Math.max(0, axis.x(time) - anchor);
-          dirty.axis = true;
+          elements.list.scrollLeft = view.left = axis.zoom ? Math.max(0, axis.x(time) - anchor) : 0;
           invalidate();
         }
 
         function followNewest() {
-          if (!isFollowing || store !== live || !dirty.data && !dirty.axis) return;
+          if (!isFollowing || store !== live) return;
           const top = Math.max(0, (items.length + 1) * ROW_HEIGHT - view.height);
           if (Math.abs(view.top - top) > 1) elements.list.scrollTop = view.setTop = view.top = top;
-          if (axis.zoom && shown.length) {
-            const end = Math.max(...shown.slice(-50).map((request) => request.end ?? now()));
-            const left = axis.x(end) - (view.width - view.listWidth) + 40;
-            if (Math.abs(view.left - left) > 1) elements.list.scrollLeft = view.left = Math.max(0, left);
-          }
+        }
+
+        function followTime() {
+          if (!isFollowing || store !== live || !axis.zoom || !shown.length) return;
+          const end = Math.max(...shown.slice(-50).map((request) => request.end ?? now()));
+          const left = Math.max(0, axis.x(end) - (view.width - view.listWidth) + 40);
+          if (Math.abs(view.left - left) > 1) elements.list.scrollLeft = view.left = left;
         }
 
         function setFollowing(value) {
           isFollowing = value;
           setAttribute(action("follow"), "aria-pressed", String(value));
-          if (value) invalidate("axis");
+          if (value) invalidate(true);
         }
 
         // MARK: Rows
 
         function itemAt(key) { return items.find((item) => item.key === key); }
 
-        // In a long list, only the rows in view, some beyond, and the row with the focus are elements.
+        // Only the rows in view, some beyond, and the row with the focus are elements.
         function renderRows() {
-          const isSmall = items.length <= SMALL_LIST, first = isSmall ? 0 : Math.max(0, Math.floor(view.top / ROW_HEIGHT) - OVERSCAN);
-          const last = isSmall ? items.length : Math.min(items.length, Math.ceil((view.top + view.height) / ROW_HEIGHT) + OVERSCAN);
-          const active = items.findIndex((item) => item.key === activeKey), wanted = [];
-          if (active >= 0 && active < first) wanted.push(active);
-          for (let index = first; index < last; index += 1) wanted.push(index);
-          if (active >= last) wanted.push(active);
-          const keys = new Set(wanted.map((index) => items[index].key));
+          const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - OVERSCAN), last = Math.ceil((view.top + view.height) / ROW_HEIGHT) + OVERSCAN;
+          const wanted = new Map([...items.entries()].filter(([index, item]) => index >= first && index < last || item.key === activeKey));
+          const keys = new Set([...wanted.values()].map((item) => item.key));
           for (const [key, row] of views) {
             if (!keys.has(key)) { row.element.remove(); views.delete(key); }
           }
           let cursor = elements.brackets.nextSibling;
-          for (const index of wanted) {
-            const item = items[index], row = views.get(item.key) ?? makeRow(item);
+          for (const [index, item] of wanted) {
+            const row = views.get(item.key) ?? makeRow(item);
             if (row.element === cursor) cursor = cursor.nextSibling; else elements.rows.insertBefore(row.element, cursor);
             updateRow(row, item, index);
           }
@@ -470,80 +469,61 @@ extension InspectorPage {
         function makeRow(item) {
           const cells = Object.fromEntries(Object.keys(COLUMNS).map((name) => [name, make("span", { role: "gridcell", "data-column": name })]));
           const extent = make("span", { class: "extent", "aria-hidden": "true" }), time = make("div", { class: "time", role: "gridcell" }, extent);
-          const left = make("div", { class: "cells", role: "presentation" }, Object.values(cells));
-          const element = make("div", { role: "row", tabindex: -1 }, left, time);
+          const owner = item.exchange ? { "data-exchange": item.exchange.id, "data-of": item.request.id } : { "data-request": item.request.id };
+          const element = make("div", { role: "row", "data-key": item.key, "aria-level": item.exchange ? 2 : 1, ...owner },
+            make("div", { class: "cells", role: "presentation" }, Object.values(cells)), time);
           cells.id.append(make("span", { class: "disclosure" }), make("span"));
           cells.path.append(make("span"), make("span", { class: "host" }));
-          setAttribute(element, item.exchange ? "data-exchange" : "data-request", (item.exchange ?? item.request).id);
-          if (item.exchange) setAttribute(element, "data-of", item.request.id);
-          element.dataset.key = item.key;
-          const row = { element, cells, time, extent, bars: [], summary: null, drawn: -1 };
+          const row = { element, cells, time, extent, bars: [], source: null, segments: [], drawn: -1 };
           views.set(item.key, row);
           return row;
         }
 
         function updateRow(row, item, index) {
-          const { element } = row;
+          const { element } = row, { request, exchange = request } = item;
           if (row.index !== index) element.style.transform = `translateY(${index * ROW_HEIGHT}px)`;
           row.index = index;
           setAttribute(element, "tabindex", item.key === activeKey ? 0 : -1);
-          setAttribute(element, "aria-selected", String(selected === item.request.id && !item.exchange));
-          if (dirty.data || !row.summary) fillRow(row, item, index);
-          const isOpen = (item.exchange ?? item.request).end == null;
-          if (isOpen) setText(row.cells.time, duration(now() - (item.exchange ?? item.request).start));
-          if (isOpen || row.drawn !== axis.version) drawBars(row, item);
+          setAttribute(element, "aria-selected", String(selected === request.id && exchange === request));
+          if (hasChanged || !row.source) fillRow(row, item, index);
+          if (isRunning(exchange)) setText(row.cells.time, duration(now() - exchange.start));
+          if (isRunning(exchange) || row.drawn !== axis.version) drawBars(row, exchange);
         }
 
-        function fillRow(row, item, index) {
-          const { element, cells } = row, { request, exchange } = item;
+        function fillRow(row, { request, exchange }, index) {
+          const { element, cells } = row, isNew = row.source !== request;
           setAttribute(element, "aria-rowindex", index + 2);
-          setAttribute(element, "aria-level", exchange ? 2 : 1);
-          setAttribute(element, "aria-posinset", item.position + 1);
-          setAttribute(element, "aria-setsize", exchange ? request.exchanges.length : shown.length);
           if (!exchange) setAttribute(element, "aria-expanded", request.exchanges.length ? String(expanded.has(request.id)) : null);
-          const isNew = row.summary !== request;
-          if (!isNew && row.hasHost === hasSeveralHosts) {
-            if (!exchange) setText(cells.source, sourceText(request));
-            return;
-          }
-          row.summary = request;
-          row.hasHost = hasSeveralHosts;
           const texts = exchange ? exchangeTexts(request, exchange) : requestTexts(request);
-          const [host, path] = exchange ? splitURL(exchange.url) : [request.host, request.path];
-          setText(cells.id.lastChild, texts.id);
-          setText(cells.path.lastChild, hasSeveralHosts || host !== request.host ? safeLine(host, 200) : "");
-          setText(cells.path.firstChild, safeLine(path, 300));
           for (const name of ["method", "status", "source", "tries", "bytes", "time"]) setText(cells[name], texts[name]);
-          setAttribute(cells.path, "title", safeLine(texts.title));
-          setAttribute(cells.source, "title", texts.source);
-          setAttribute(cells.bytes, "title", texts.bytesTitle);
+          const [host, path] = exchange ? splitURL(exchange.url) : [request.host, request.path];
+          setText(cells.id.lastChild, exchange ? "" : `${request.id}`);
+          setText(cells.path.firstChild, safeLine(path, 300));
+          setText(cells.path.lastChild, hasSeveralHosts || host !== request.host ? safeLine(host, 200) : "");
+          if (!isNew) return;
+          const { url, error } = exchange ?? request;
+          setAttribute(cells.path, "title", safeLine(error ? `${url} — ${error}` : url));
           element.className = `row ${texts.state}`;
-          if (isNew) {
-            row.segments = exchange ? exchangeSegments(exchange) : requestSegments(request);
-            row.drawn = -1;
-          }
+          row.source = request;
+          row.segments = exchange ? exchangeSegments(exchange) : requestSegments(request);
+          row.drawn = -1;
         }
 
         function requestTexts(request) {
-          const state = isBad(request) ? "is-bad" : `is-${request.state}`;
-          const word = { running: "running", paused: "paused", failed: "failed", dropped: "dropped" }[request.state];
+          const word = request.state === "succeeded" ? "" : request.state;
           return {
-            id: `${request.id}`, method: safeLine(request.method, 30), status: request.status == null ? word ?? "" : `${request.status}`,
-            source: sourceText(request), tries: request.attempts ? `${request.attempts}` : "",
-            bytes: request.bytesReceived ? byteCount(request.bytesReceived) : "",
-            bytesTitle: `${byteCount(request.bytesReceived)} received, ${byteCount(request.bytesSent)} sent`,
-            time: isRunning(request) ? duration(now() - request.start) : duration(request.end - request.start), state,
-            title: request.error ? `${request.url} — ${request.error}` : request.url,
+            method: safeLine(request.method, 30), status: `${request.status ?? word}`, source: sourceText(request),
+            tries: request.attempts ? `${request.attempts}` : "", bytes: request.bytesReceived ? byteCount(request.bytesReceived) : "",
+            time: duration((request.end ?? now()) - request.start), state: isBad(request) ? "is-bad" : `is-${request.state}`,
           };
         }
 
         function exchangeTexts(request, exchange) {
-          const state = exchange.error || exchange.status >= 400 ? "is-bad" : exchange.status >= 300 ? "is-warn" : "";
           return {
-            id: "", method: safeLine(exchange.method, 30), status: `${exchange.status ?? (exchange.error ? "failed" : "…")}`,
+            method: safeLine(exchange.method, 30), status: `${exchange.status ?? (exchange.error ? "failed" : "…")}`,
             source: exchange.isJoined ? joinedText(exchange) : `attempt ${exchange.attempt}${reasonText(request, exchange)}`,
-            tries: `${exchange.attempt}`, bytes: "", time: exchange.end == null ? "" : duration(exchange.end - exchange.start), state,
-            title: exchange.error ? `${exchange.url} — ${exchange.error}` : exchange.url,
+            tries: `${exchange.attempt}`, bytes: "", time: exchange.end == null ? "" : duration(exchange.end - exchange.start),
+            state: exchange.error || exchange.status >= 400 ? "is-bad" : exchange.status >= 300 ? "is-warn" : "",
           };
         }
 
@@ -557,22 +537,18 @@ extension InspectorPage {
         }
 
         function joinedText(exchange) {
-          const starter = store.flights.get(exchange.id)?.starter;
+          const starter = store.starter(exchange);
           return starter ? `joined #${starter.id}` : "joined";
         }
 
         function sourceText(request) {
           const joined = request.exchanges.findLast((exchange) => exchange.isJoined);
-          const source = request.source ?? "";
-          if (joined) return hasCacheSource(request) ? `${source} · ${joinedText(joined)}` : joinedText(joined);
-          if (store.flightsOf(request).length) return source ? `${source} · started` : "started";
-          return source;
+          const sharing = joined ? joinedText(joined) : store.sharedFlights(request).length ? "started" : null;
+          // A joined caller has its response from the network if it says nothing else.
+          return [joined && !hasCacheSource(request) ? null : request.source, sharing].filter(Boolean).join(" · ");
         }
 
-        function splitURL(url) {
-          const match = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)(.*)$/is.exec(url);
-          return match ? [match[1], match[2] || "/"] : ["", url];
-        }
+        // MARK: Bars
 
         function requestSegments(request) {
           const ends = [], segments = [];
@@ -583,46 +559,45 @@ extension InspectorPage {
             ends[lane] = exchange.end ?? Infinity;
             segments.push(...exchangeSegments(exchange).map((segment) => ({ ...segment, lane: lane % LANES })));
           }
-          const lanes = Math.min(LANES, ends.length || 1);
-          for (const segment of segments) Object.assign(segment, { top: 7 + segment.lane * BAR_HEIGHT / lanes, height: BAR_HEIGHT / lanes });
+          const height = BAR_HEIGHT / Math.min(LANES, ends.length || 1);
+          for (const segment of segments) Object.assign(segment, { top: 7 + segment.lane * height, height });
           return [...segments, ...request.spans];
         }
 
         function exchangeSegments(exchange) {
-          const phases = store.phases(exchange);
-          return phases.map((phase, index) => ({
-            ...phase, isJoined: exchange.isJoined, isFailed: Boolean(exchange.error) && index === phases.length - 1,
-            height: BAR_HEIGHT, note: exchange.isJoined ? joinedText(exchange) : null,
-          }));
+          const phases = store.phases(exchange), note = exchange.isJoined ? joinedText(exchange) : null;
+          const isLast = (phase) => phase === phases.at(-1);
+          return phases.map((phase) => ({ ...phase, isJoined: exchange.isJoined, isFailed: Boolean(exchange.error) && isLast(phase), note }));
         }
 
-        function drawBars(row, item) {
-          const time = now(), { segments, bars } = row, { start, end } = item.exchange ?? item.request;
+        function drawBars(row, { start, end }) {
+          const time = now(), { segments, bars } = row, isNew = row.drawn < 0;
           placeBetween(row.extent, start, end ?? time);
           while (bars.length > segments.length) bars.pop().remove();
           segments.forEach((segment, index) => {
             if (!bars[index]) row.time.append(bars[index] = make("span", { class: "bar", "aria-hidden": "true" }));
-            drawBar(bars[index], segment, time, row.drawn < 0);
+            const width = placeBetween(bars[index], segment.start, segment.end ?? time);
+            // A bar has a least width, so one that is too short to see would cover its neighbors.
+            bars[index].hidden = width < 0.5 && index > 0 && !segment.isFailed;
+            if (isNew) styleBar(bars[index], segment, time);
           });
-          if (row.drawn < 0) setAttribute(row.time, "aria-label", segments.map((segment) => segmentText(segment, time)).join(", "));
+          if (isNew) setAttribute(row.time, "aria-label", segments.map((segment) => segmentText(segment, time)).join(", "));
           row.drawn = axis.version;
         }
 
-        function drawBar(bar, segment, time, isNew) {
-          placeBetween(bar, segment.start, segment.end ?? time);
-          if (!isNew) return;
-          const isWait = KINDS[segment.kind]?.isWait;
+        function styleBar(bar, segment, time) {
+          const classes = { bar: true, "is-wait": KINDS[segment.kind]?.isWait, "is-joined": segment.isJoined, "is-failed": segment.isFailed };
+          bar.className = Object.keys(classes).filter((name) => classes[name]).join(" ");
+          bar.style.top = segment.height ? `${segment.top}px` : "";
+          bar.style.height = segment.height ? `${segment.height}px` : "";
           setAttribute(bar, "data-kind", segment.kind);
-          bar.className = `bar${isWait ? " is-wait" : ""}${segment.isJoined ? " is-joined" : ""}${segment.isFailed ? " is-failed" : ""}`;
-          bar.style.top = !isWait && segment.top != null ? `${segment.top}px` : "";
-          bar.style.height = !isWait && segment.height ? `${segment.height}px` : "";
           setAttribute(bar, "title", segmentText(segment, time));
         }
 
         function placeBetween(element, start, end) {
-          const left = axis.x(start);
-          element.style.left = `${left.toFixed(1)}px`;
-          element.style.width = `${(axis.x(end) - left).toFixed(1)}px`;
+          const left = axis.x(start), width = axis.x(end) - left;
+          place(element, left, width);
+          return width;
         }
 
         function segmentText(segment, time) {
@@ -636,19 +611,20 @@ extension InspectorPage {
 
         // Callers that share several exchanges, such as a redirect and its target, get one bracket.
         function findBrackets() {
-          const indexes = new Map(items.flatMap((item, index) => (item.exchange ? [] : [[item.request.id, index]])));
+          const indexes = new Map(items.flatMap((item, index) => (item.exchange ? [] : [[item.request, index]])));
           const found = new Map(), laneEnds = [];
           for (const flight of store.flights.values()) {
-            const members = flight.callers.filter((caller) => indexes.has(caller.id));
-            if (flight.callers.length < 2 || !members.length) continue;
-            const key = members.map((caller) => caller.id).join();
-            if (!found.has(key)) found.set(key, { flight, members: members.map((caller) => ({ caller, index: indexes.get(caller.id) })) });
+            const members = flight.callers.filter((caller) => indexes.has(caller)).map((caller) => ({ caller, index: indexes.get(caller) }));
+            const key = members.map(({ caller }) => caller.id).join();
+            if (flight.callers.length > 1 && members.length && !found.has(key)) {
+              found.set(key, { flight, members, first: members[0].index, last: members.at(-1).index });
+            }
           }
-          const list = [...found.values()].sort((a, b) => a.members[0].index - b.members[0].index);
+          const list = [...found.values()].sort((a, b) => a.first - b.first);
           for (const bracket of list) {
-            const free = laneEnds.findIndex((end) => end < bracket.members[0].index);
+            const free = laneEnds.findIndex((end) => end < bracket.first);
             bracket.lane = free < 0 ? laneEnds.length : free;
-            laneEnds[bracket.lane] = bracket.members.at(-1).index;
+            laneEnds[bracket.lane] = bracket.last;
           }
           return list;
         }
@@ -656,24 +632,24 @@ extension InspectorPage {
         let drawnBrackets = [];
 
         function renderBrackets() {
-          const key = [brackets, Math.floor(view.top / ROW_HEIGHT / 8), view.height];
+          const first = Math.floor(view.top / ROW_HEIGHT / OVERSCAN - 1) * OVERSCAN, last = first + view.height / ROW_HEIGHT + 3 * OVERSCAN;
+          const key = [brackets, first, last];
           if (key.every((part, index) => part === drawnBrackets[index])) return;
           drawnBrackets = key;
-          const first = Math.floor(view.top / ROW_HEIGHT) - OVERSCAN, last = first + view.height / ROW_HEIGHT + 2 * OVERSCAN;
-          const inView = brackets.filter(({ members }) => members.at(-1).index >= first && members[0].index <= last);
+          const inView = brackets.filter((bracket) => bracket.last >= first && bracket.first <= last);
           elements.brackets.replaceChildren(...inView.map((bracket) => bracketElement(bracket, first, last)));
         }
 
-        function bracketElement({ flight, members, lane }, first, last) {
-          const top = members[0].index, element = make("div", { class: "bracket", "data-flight": flight.id });
-          element.style.top = `${(top + 0.5) * ROW_HEIGHT}px`;
-          element.style.height = `${(members.at(-1).index - top) * ROW_HEIGHT}px`;
+        function bracketElement(bracket, first, last) {
+          const { flight, lane } = bracket, element = make("div", { class: "bracket", "data-flight": flight.id });
+          element.style.top = `${(bracket.first + 0.5) * ROW_HEIGHT}px`;
+          element.style.height = `${(bracket.last - bracket.first) * ROW_HEIGHT}px`;
           element.style.left = `${8 + lane % LANES * 7}px`;
-          for (const { caller, index } of members.filter((member) => member.index >= first && member.index <= last)) {
+          for (const { caller, index } of bracket.members.filter((member) => member.index >= first && member.index <= last)) {
             const isStarter = caller === flight.starter, starter = flight.starter ? `#${flight.starter.id}` : "a forgotten request";
             const text = isStarter ? `#${caller.id} started exchange ${flight.id}` : `#${caller.id} joined exchange ${flight.id} of ${starter}`;
-            const dot = make("i", { class: isStarter ? "is-starter" : null, title: text });
-            dot.style.top = `${(index - top) * ROW_HEIGHT - 4}px`;
+            const dot = make("i", { class: isStarter && "is-starter", title: text });
+            dot.style.top = `${(index - bracket.first) * ROW_HEIGHT - 4}px`;
             element.append(dot);
           }
           return element;
@@ -681,46 +657,42 @@ extension InspectorPage {
 
         // MARK: Explanation
 
-        function link(request) { return make("button", { type: "button", class: "link", "data-goto": request.id }, `#${request.id}`); }
+        function link(request) { return makeButton(`#${request.id}`, { class: "link", "data-goto": request.id }); }
 
         function links(requests, limit = 12) {
-          const parts = requests.slice(0, limit).flatMap((request, index) => {
-            const isLast = index === requests.length - 1;
-            return [index === 0 ? "" : isLast ? (requests.length > 2 ? ", and " : " and ") : ", ", link(request)];
-          });
-          if (requests.length > limit) parts.push(` and ${requests.length - limit} more`);
-          return parts;
+          if (requests.length <= limit) return enumerate(requests.map(link));
+          return [...requests.slice(0, limit).flatMap((request) => [link(request), ", "]), `and ${requests.length - limit} more`];
         }
 
-        function note(span) { return span.note ? ` (${safeLine(span.note, 200)})` : ""; }
+        const SPAN_PARTS = {
+          hostQueue: (request) => [`in the queue for a place at ${safeLine(request.host, 100)}`],
+          throttle: () => ["held back by the throttle"],
+          refresh: (request, span) => {
+            const waiters = store.refreshWaiters(request, span);
+            return ["refreshing the token", ...(waiters.length ? [", while ", ...links(waiters), " waited for it"] : [])];
+          },
+          refreshWait: (request, span) => {
+            const refresher = store.refresher(request, span);
+            return ["waiting for the token refresh that ", refresher ? link(refresher) : "another request", " started"];
+          },
+          retry: (request, span) => {
+            const next = request.exchanges.find((exchange) => span.end != null && exchange.start >= span.end - 1);
+            return [`waiting before ${next ? `attempt ${next.attempt}` : "the next attempt"}`];
+          },
+          pause: () => ["paused"],
+          network: () => ["waiting for a network"],
+          decode: () => ["validating and decoding the response"],
+        };
 
         function spanParts(request, span) {
-          switch (span.kind) {
-            case "hostQueue": return [`in the queue for a place at ${safeLine(request.host, 100)}`, note(span)];
-            case "throttle": return ["held back by the throttle", note(span)];
-            case "refresh": {
-              const waiters = store.refreshWaiters(request, span);
-              return ["refreshing the token", ...(waiters.length ? [", while ", ...links(waiters), " waited for it"] : []), note(span)];
-            }
-            case "refreshWait": {
-              const [refresher] = store.refreshers(request, span);
-              return refresher ? ["waiting for the token refresh that ", link(refresher), " started", note(span)]
-                : ["waiting for a token refresh that another request started", note(span)];
-            }
-            case "retry": {
-              const next = request.exchanges.find((exchange) => span.end != null && exchange.start >= span.end - 1);
-              return [`waiting before ${next ? `attempt ${next.attempt}` : "the next attempt"}`, note(span)];
-            }
-            case "pause": return ["paused", note(span)];
-            case "network": return ["waiting for a network", note(span)];
-            case "decode": return ["validating and decoding the response", note(span)];
-            default: return [kindLabel(span.kind), note(span)];
-          }
+          const parts = SPAN_PARTS[span.kind]?.(request, span) ?? [kindLabel(span.kind)];
+          return [...parts, span.note ? ` (${safeLine(span.note, 200)})` : ""];
         }
 
-        function outcomeText(exchange) {
-          if (exchange.status != null) return exchange.error ? `${exchange.status}, ${safeLine(exchange.error, 160)}` : `${exchange.status}`;
-          return exchange.error ? safeLine(exchange.error, 160) : exchange.end == null ? "no response yet" : "no response";
+        function outcomeText({ status, error, end }) {
+          const text = error && safeLine(error, 160);
+          if (status != null) return text ? `${status}, ${text}` : `${status}`;
+          return text ?? (end == null ? "no response yet" : "no response");
         }
 
         function exchangeParts(request, group) {
@@ -728,75 +700,52 @@ extension InspectorPage {
             const outcomes = group.slice(0, 8).map(outcomeText).join("; ");
             return [`in ${group.length} exchanges that overlapped (${outcomes}${group.length > 8 ? "; …" : ""})`];
           }
-          const [exchange] = group, starter = store.flights.get(exchange.id)?.starter;
-          const name = `${safeLine(exchange.method, 30)} ${safeLine(splitURL(exchange.url)[1], 80)}`;
-          const attempt = request.attempts > 1 ? `, attempt ${exchange.attempt}` : "";
-          if (!exchange.isJoined) return [`in ${name} (${outcomeText(exchange)}${attempt})`];
-          return [`sharing ${name} (${outcomeText(exchange)}${attempt}), which `, ...(starter ? [link(starter)] : ["another request"]), " started"];
+          const [exchange] = group, starter = store.starter(exchange), attempt = request.attempts > 1 ? `, attempt ${exchange.attempt}` : "";
+          const text = `${safeLine(exchange.method, 30)} ${safeLine(splitURL(exchange.url)[1], 80)} (${outcomeText(exchange)}${attempt})`;
+          return exchange.isJoined ? [`sharing ${text}, which `, starter ? link(starter) : "another request", " started"] : [`in ${text}`];
         }
 
         // Returns the exchanges in groups: those of a group overlap.
-        function exchangeGroups(request) {
+        function exchangeGroups(request, end) {
           const groups = [];
-          for (const exchange of [...request.exchanges].sort((a, b) => a.start - b.start)) {
-            const group = groups.at(-1);
-            if (group && group.end > exchange.start) {
-              group.list.push(exchange);
-              group.end = Math.max(group.end, exchange.end ?? Infinity);
+          for (const exchange of request.exchanges.toSorted((a, b) => a.start - b.start)) {
+            const group = groups.at(-1), exchangeEnd = exchange.end ?? end;
+            if (group?.end > exchange.start) {
+              group.exchanges.push(exchange);
+              group.end = Math.max(group.end, exchangeEnd);
             } else {
-              groups.push({ list: [exchange], start: exchange.start, end: exchange.end ?? Infinity });
+              groups.push({ exchanges: [exchange], start: exchange.start, end: exchangeEnd });
             }
           }
           return groups;
         }
 
-        function slowestPhase(exchange, end) {
-          const lengths = store.phases(exchange).map((phase) => ({ kind: phase.kind, ms: (phase.end ?? end) - phase.start }));
-          return lengths.sort((a, b) => b.ms - a.ms)[0]?.kind ?? "waiting";
-        }
-
-        function stepsOf(request, time) {
-          const end = request.end ?? time, interruptions = request.spans.filter((span) => span.kind === "pause" || span.kind === "network");
-          const steps = request.spans.map((span) => {
-            const spanEnd = span.end ?? end;
-            return { kind: span.kind, start: span.start, end: spanEnd, ms: spanEnd - span.start, parts: () => spanParts(request, span) };
+        function stepsOf(request, end) {
+          const spans = request.spans.map((span) => ({ ...span, end: span.end ?? end }));
+          const pauses = spans.filter((span) => span.kind === "pause" || span.kind === "network");
+          const waits = spans.map((span, index) => ({ ...span, ms: span.end - span.start, parts: () => spanParts(request, request.spans[index]) }));
+          const groups = exchangeGroups(request, end).map((group) => {
+            const phases = group.exchanges.length > 1 ? [] : store.phases(group.exchanges[0]);
+            const longest = phases.toSorted((a, b) => (b.end ?? end) - b.start - ((a.end ?? end) - a.start))[0];
+            const paused = pauses.reduce((sum, span) => sum + Math.max(0, overlap(span, group)), 0);
+            return {
+              ...group, phases, kind: longest?.kind ?? "waiting", ms: Math.max(0, group.end - group.start - paused),
+              parts: () => exchangeParts(request, group.exchanges),
+            };
           });
-          for (const group of exchangeGroups(request)) {
-            const groupEnd = Math.min(group.end, end), range = { start: group.start, end: groupEnd };
-            const interrupted = interruptions.reduce((sum, span) => sum + Math.max(0, overlap({ ...span, end: span.end ?? end }, range)), 0);
-            steps.push({
-              kind: slowestPhase(group.list[0], end), start: group.start, end: groupEnd, ms: Math.max(0, groupEnd - group.start - interrupted),
-              parts: () => exchangeParts(request, group.list), phases: group.list.length === 1 ? store.phases(group.list[0]) : [],
-            });
-          }
-          return steps.sort((a, b) => a.start - b.start);
-        }
-
-        function unaccounted(request, steps, end) {
-          const spans = steps.map((step) => ({ from: Math.max(step.start, request.start), to: Math.min(step.end, end) }));
-          const covered = mergeSpans(spans.sort((a, b) => a.from - b.from), 0).reduce((sum, span) => sum + Math.max(0, span.to - span.from), 0);
-          return Math.max(0, end - request.start - covered);
-        }
-
-        function opening(request, total) {
-          if (isRunning(request)) return `#${request.id} has taken ${duration(total)} so far`;
-          const verbs = { failed: "failed after", dropped: "was dropped after" };
-          return `#${request.id} ${verbs[request.state] ?? "took"} ${duration(total)}`;
+          return [...waits, ...groups].sort((a, b) => a.start - b.start);
         }
 
         function whereTimeWent(request, steps, end) {
-          const total = end - request.start, rest = unaccounted(request, steps, end);
+          const total = end - request.start, covered = mergeSpans(steps.map((step) => ({ from: step.start, to: Math.min(step.end, end) })), 0);
+          const rest = total - totalTime(covered), verbs = { failed: "failed after", dropped: "was dropped after" };
           const all = rest > Math.max(1, total * 0.01) ? [...steps, { ms: rest, parts: () => ["outside of these steps"] }] : steps;
-          const relevant = [...all].sort((a, b) => b.ms - a.ms).filter((step) => step.ms >= total * 0.01).slice(0, 5);
-          const others = all.filter((step) => !relevant.includes(step)), othersTime = others.reduce((sum, step) => sum + step.ms, 0);
-          const phrases = relevant.map((step) => [make("b", {}, duration(step.ms)), " ", ...step.parts()]);
+          const longest = all.toSorted((a, b) => b.ms - a.ms).filter((step) => step.ms >= total * 0.01).slice(0, 5);
+          const phrases = longest.map((step) => [make("b", {}, duration(step.ms)), " ", ...step.parts()]);
+          const others = all.filter((step) => !longest.includes(step)), othersTime = others.reduce((sum, step) => sum + step.ms, 0);
           if (phrases.length && othersTime >= total * 0.01) phrases.push([`${duration(othersTime)} in ${plural(others.length, "shorter step")}`]);
-          const sentence = [opening(request, total), phrases.length ? ": " : ""];
-          phrases.forEach((phrase, index) => {
-            const isLast = index === phrases.length - 1;
-            sentence.push(index === 0 ? "" : isLast ? (phrases.length > 2 ? "; and " : " and ") : "; ", ...phrase);
-          });
-          return make("p", { class: "why" }, ...sentence, ".");
+          const opening = isRunning(request) ? `has taken ${duration(total)} so far` : `${verbs[request.state] ?? "took"} ${duration(total)}`;
+          return make("p", { class: "why" }, `#${request.id} ${opening}${phrases.length ? ": " : ""}`, ...enumerate(phrases, "; "), ".");
         }
 
         const SOURCE_TEXTS = {
@@ -806,20 +755,12 @@ extension InspectorPage {
         };
 
         function facts(request) {
-          const list = [];
+          const list = [], { exchanges } = request, flights = store.sharedFlights(request);
           if (SOURCE_TEXTS[request.source]) {
-            list.push([SOURCE_TEXTS[request.source], request.exchanges.length || store.archive ? "" : " Nothing was sent."]);
+            list.push([SOURCE_TEXTS[request.source], exchanges.length || store.archive ? "" : " Nothing was sent."]);
           }
-          const flights = store.flightsOf(request);
           if (flights.length) list.push(sharingFact(flights));
-          else if (request.exchanges.some((exchange) => exchange.isJoined)) {
-            list.push(["It joined an exchange of a request that is no longer in the list."]);
-          }
-          if (request.exchanges.length > 1) {
-            const prefix = (exchange) => (request.attempts > 1 ? `attempt ${exchange.attempt}: ` : "");
-            const ends = request.exchanges.slice(0, 12).map((exchange) => `${prefix(exchange)}${outcomeText(exchange)}`);
-            list.push([`${plural(request.attempts, "attempt")}, ${plural(request.exchanges.length, "exchange")} (${ends.join("; ")}).`]);
-          }
+          else if (exchanges.some((exchange) => exchange.isJoined)) list.push(["It joined an exchange of a request that is no longer in the list."]);
           return list.map((parts) => make("p", { class: "why" }, ...parts));
         }
 
@@ -827,18 +768,15 @@ extension InspectorPage {
           const callers = [...new Set(flights.flatMap((flight) => flight.callers))].sort((a, b) => a.id - b.id);
           const starters = [...new Set(flights.map((flight) => flight.starter).filter(Boolean))];
           const joined = callers.filter((caller) => !starters.includes(caller));
-          const started = starters.length ? [...links(starters), " started ", flights.length > 1 ? "them" : "it", "; "] : [];
-          const sent = `${callers.length} requests caused only ${plural(flights.length, "exchange")}: `;
-          return [sent, ...started, ...links(joined), " joined."];
+          const started = starters.length ? [...links(starters), ` started ${flights.length > 1 ? "them" : "it"}; `] : [];
+          return [`${callers.length} requests caused only ${plural(flights.length, "exchange")}: `, ...started, ...links(joined), " joined."];
         }
 
         function stepElement(step, request) {
           const phases = step.phases?.length > 1
             ? make("span", { class: "note" }, ` — ${step.phases.map((phase) => segmentText(phase, step.end)).join(", ")}`) : null;
-          const swatch = make("i", { class: `swatch${KINDS[step.kind]?.isWait ? " is-wait" : ""}`, "data-kind": step.kind, "aria-hidden": "true" });
-          const offset = `+${duration(Math.max(0, step.start - request.start))}`;
-          return make("li", {}, swatch, make("b", {}, duration(step.ms)), make("span", {}, ...step.parts(), phases),
-            make("span", { class: "at", title: "Time since the start of the request" }, offset));
+          const offset = make("span", { class: "at", title: "Time since the start of the request" }, `+${duration(Math.max(0, step.start - request.start))}`);
+          return make("li", {}, makeSwatch(step.kind), make("b", {}, duration(step.ms)), make("span", {}, ...step.parts(), phases), offset);
         }
 
         function explanation(request) {
@@ -851,103 +789,66 @@ extension InspectorPage {
 
         // MARK: Details
 
-        let details = null, detailsTimer = 0, detailsStamp = "";
-        const unfolded = new Map([["response", true], ["request", false]]);
+        let details = null, detailsTimer = 0, explained = { request: null, time: 0 };
 
         function openDetails(id, exchangeIndex) {
-          const request = store.requests.get(id);
-          if (!request) return;
-          if (selected !== id) {
-            details = null;
-            detailsStamp = "";
-          }
+          if (selected !== id) details = null;
           selected = id;
           setFollowing(false);
-          elements.details.hidden = elements.handle.hidden = false;
-          if (exchangeIndex != null) unfolded.set("exchanges", true).set(`exchange ${exchangeIndex}`, true);
+          elements.details.hidden = false;
           renderDetails();
-          refreshDetails(exchangeIndex);
+          loadDetails(id, exchangeIndex);
           invalidate();
         }
 
         function closeDetails() {
           if (selected == null) return;
           selected = details = null;
-          elements.details.hidden = elements.handle.hidden = true;
+          elements.details.hidden = true;
           invalidate();
           focusRow(activeKey);
         }
 
-        // Loads the details again if the summary has changed in a way that changes them.
-        function refreshDetails(exchangeIndex) {
+        // Loads the details again if the request has changed.
+        function refreshDetails() {
           const request = store.requests.get(selected);
-          if (!request) return renderForgotten();
-          const stamp = JSON.stringify([request.id, request.state, request.exchanges.map((exchange) => [exchange.head, exchange.end])]);
+          if (!request || explained.request === request) return;
           renderWhy();
-          if (stamp === detailsStamp) return scrollToExchange(exchangeIndex);
-          detailsStamp = stamp;
           clearTimeout(detailsTimer);
-          detailsTimer = setTimeout(() => loadDetails(request.id, exchangeIndex), details ? 250 : 0);
+          detailsTimer = setTimeout(() => loadDetails(request.id), 250);
         }
 
         async function loadDetails(id, exchangeIndex) {
-          let loaded = null;
-          if (store.archive) {
-            loaded = store.archive.get(id);
-          } else {
-            try {
-              const response = await fetch(address(`/requests/${id}`));
-              if (response.status === 404) throw new Error("The server no longer keeps this request.");
-              if (!response.ok) throw new Error(`The server responded with ${response.status}.`);
-              loaded = await response.json();
-            } catch (error) {
-              return renderDetailsError(id, error);
-            }
+          try {
+            const loaded = store.archive ? store.archive.get(id) : await (await send(`/requests/${id}`)).json();
+            if (selected !== id) return;
+            details = loaded;
+            renderDetails(exchangeIndex);
+          } catch (error) {
+            if (selected !== id) return;
+            elements.messages.replaceChildren(make("p", { class: "problem" }, `The details cannot be loaded. ${safeLine(error.message)}`));
           }
-          if (selected !== id) return;
-          details = loaded;
-          renderDetails();
-          scrollToExchange(exchangeIndex);
         }
 
-        function renderDetailsError(id, error) {
-          if (selected !== id) return;
-          detailsStamp = "";
-          elements.messages.replaceChildren(make("p", { class: "problem" }, `The details cannot be loaded. ${safeLine(error.message)}`));
-        }
-
-        function scrollToExchange(index) {
-          if (index != null) elements.messages.querySelector(`[data-fold="exchange ${index}"]`)?.scrollIntoView({ block: "start" });
-        }
-
-        function renderForgotten() {
-          if (elements.messages.querySelector("[data-forgotten]")) return;
-          elements.messages.prepend(make("p", { class: "warning", "data-forgotten": true }, "This request is no longer in the list."));
-        }
-
-        function renderDetails() {
+        function renderDetails(exchangeIndex) {
           const request = store.requests.get(selected);
           if (!request) return;
-          const outcome = request.status ?? request.state;
-          setText(elements.title, `#${request.id}  ${safeLine(request.method, 30)} ${safeLine(request.url, 600)} — ${outcome}`);
+          const line = `#${request.id}  ${safeLine(request.method, 30)} ${safeLine(request.url, 600)} — ${request.status ?? request.state}`;
+          setText(elements.title, line);
           setAttribute(elements.title, "title", safeLine(request.url));
           renderWhy();
           if (!details) return elements.messages.replaceChildren(make("p", { class: "note" }, "Loading…"));
           const top = elements.messages.scrollTop, hadFocus = elements.messages.contains(document.activeElement);
-          elements.messages.replaceChildren(
-            ...[details.response && messageFold("response", "Response", details.response),
-              messageFold("request", "Request", details.request), exchangesFold(request)].filter(Boolean));
+          const response = details.response && messageFold("Response", details.response, true), exchanges = exchangesFold(request, exchangeIndex);
+          elements.messages.replaceChildren(...[response, messageFold("Request", details.request), exchanges].filter(Boolean));
           elements.messages.scrollTop = top;
+          elements.messages.querySelector(`[data-fold="exchange ${exchangeIndex}"]`)?.scrollIntoView({ block: "start" });
           if (hadFocus) elements.title.focus();
         }
 
-        let explainedAt = 0;
-
         function updateRunningDetails() {
           const request = store.requests.get(selected);
-          if (!request || !isRunning(request) || performance.now() < explainedAt + 1_000) return;
-          explainedAt = performance.now();
-          renderWhy();
+          if (request && isRunning(request) && performance.now() > explained.time + 1_000) renderWhy();
         }
 
         function renderWhy() {
@@ -955,25 +856,23 @@ extension InspectorPage {
           // Replacing a link that has the focus would lose the focus, and replacing text would lose the selection.
           const isSelecting = !getSelection().isCollapsed && elements.why.contains(getSelection().anchorNode);
           if (!request || isSelecting || elements.why.contains(document.activeElement)) return;
-          const why = [make("h3", {}, "Where the time went"), ...explanation(request)];
-          const error = details?.error ?? request.error;
-          if (error) why.push(make("h3", {}, "Error"), make("pre", { class: "problem" }, safeText(error)));
-          if (details?.warnings?.length) {
-            const warnings = details.warnings.map((text) => make("li", { class: "warning" }, safeLine(text)));
-            why.push(make("h3", {}, "Warnings"), make("ul", {}, ...warnings));
-          }
+          explained = { request, time: performance.now() };
+          const section = (title, isShown, ...content) => (isShown ? [make("h3", {}, title), ...content] : []);
+          const error = details?.error ?? request.error, warnings = details?.warnings ?? [];
           const waits = Object.entries(details?.waits ?? {}).map(([kind, ms]) => [kindLabel(kind), duration(ms)]);
-          if (waits.length) why.push(make("h3", {}, "Waits, in all"), pairs(waits));
           const tags = Object.entries(request.tags ?? {});
-          if (tags.length) why.push(make("h3", {}, "Tags"), pairs(tags));
-          if (details?.curl) why.push(...curlElements(details.curl));
-          elements.why.replaceChildren(...why.filter(Boolean));
+          elements.why.replaceChildren(...[
+            make("h3", {}, "Where the time went"), ...explanation(request),
+            ...section("Error", error, make("pre", { class: "problem" }, safeText(error))),
+            ...section("Warnings", warnings.length, make("ul", {}, warnings.map((text) => make("li", { class: "warning" }, safeLine(text))))),
+            ...section("Waits, in all", waits.length, pairs(waits)), ...section("Tags", tags.length, pairs(tags)), ...curlElements(details?.curl),
+          ].filter(Boolean));
         }
 
         function curlElements(curl) {
-          const copy = make("button", { type: "button", "data-action": "copy", "aria-label": "Copy the curl command" }, "Copy");
+          if (!curl) return [];
           const pre = make("pre", { "data-part": "curl" }, safeText(curl));
-          copy.addEventListener("click", () => copyText(curl, pre));
+          const copy = makeButton("Copy", { "data-action": "copy", "aria-label": "Copy the curl command" }, () => copyText(curl, pre));
           return [make("h3", {}, "curl", copy), pre];
         }
 
@@ -989,50 +888,39 @@ extension InspectorPage {
         }
 
         function pairs(entries) {
-          return make("table", { class: "pairs" }, make("tbody", {}, ...entries.map(([name, value]) => make("tr", {},
-            make("th", { scope: "row" }, safeLine(name, 400)), make("td", {}, safeLine(value, 8_000))))));
+          const row = ([name, value]) => make("tr", {}, make("th", { scope: "row" }, safeLine(name, 400)), make("td", {}, safeLine(value, 8_000)));
+          return make("table", { class: "pairs" }, make("tbody", {}, entries.map(row)));
         }
 
-        function fold(key, summary, content) {
-          const inner = make("div"), attributes = { class: "fold", "data-fold": key, open: unfolded.get(key) };
-          const element = make("details", attributes, make("summary", {}, ...summary), inner);
+        // A fold, and a node of a JSON tree, make their content when they open: that keeps a large document cheap.
+        function lazyDetails(attributes, summary, content) {
+          const inner = make("div"), element = make("details", attributes, make("summary", {}, ...summary), inner);
           const fill = () => { if (element.open && !inner.firstChild) inner.append(...content().filter(Boolean)); };
+          element.addEventListener("toggle", fill);
           fill();
-          element.addEventListener("toggle", () => { unfolded.set(key, element.open); fill(); });
           return element;
         }
 
-        function messageFold(key, title, message) {
-          const first = message.status != null ? `${message.status}` : safeLine(message.method, 30);
-          const size = message.body ? `, ${byteCount(message.body.size)}` : "";
+        function fold(key, summary, content, isOpen = false) { return lazyDetails({ class: "fold", "data-fold": key, open: isOpen }, summary, content); }
+
+        function messageFold(title, message, isOpen) {
+          const first = message.status ?? safeLine(message.method, 30), size = message.body ? `, ${byteCount(message.body.size)}` : "";
           const summary = [make("b", {}, title), ` ${first} `, make("small", {}, `${plural(message.headers.length, "header field")}${size}`)];
-          return fold(key, summary, () => [
+          return fold(title, summary, () => [
             make("p", { class: "note url" }, safeLine(message.url, 20_000)), pairs(message.headers.map(({ name, value }) => [name, value])),
             ...(message.body ? bodyElements(message.body) : []),
-          ]);
+          ], isOpen);
         }
 
-        function exchangesFold(request) {
+        function exchangesFold(request, openIndex) {
           const list = details.exchanges ?? [];
           if (!list.length) return null;
           return fold("exchanges", [make("b", {}, "Exchanges"), ` ${list.length}`], () => list.map((exchange, index) => {
             const summary = request.exchanges[index], joined = summary?.isJoined ? `, ${joinedText(summary)}` : "";
             const line = `${safeLine(exchange.request.method, 30)} ${safeLine(splitURL(exchange.request.url)[1], 200)}`;
             const outcome = summary ? ` — attempt ${summary.attempt}, ${outcomeText(summary)}${joined}` : "";
-            return fold(`exchange ${index}`, [make("b", {}, line), make("small", {}, outcome)], () => exchangeElements(exchange, summary, index));
-          }));
-        }
-
-        function exchangeElements(exchange, summary, index) {
-          const connection = Object.entries(summary?.connection ?? {}).filter(([, value]) => value != null)
-            .map(([name, value]) => [CONNECTION_LABELS[name] ?? name, typeof value === "number" && name !== "resends" ? duration(value) : value]);
-          return [
-            exchange.error ? make("pre", { class: "problem" }, safeText(exchange.error)) : null,
-            exchange.response ? messageFold(`exchange ${index} response`, "Response", exchange.response) : null,
-            messageFold(`exchange ${index} request`, "Request", exchange.request),
-            ...(connection.length ? [make("h3", {}, "Connection"), pairs(connection)] : []),
-            ...(exchange.curl ? curlElements(exchange.curl) : []),
-          ];
+            return fold(`exchange ${index}`, [make("b", {}, line), make("small", {}, outcome)], () => exchangeElements(exchange, summary), index === openIndex);
+          }), openIndex != null);
         }
 
         const CONNECTION_LABELS = {
@@ -1040,82 +928,67 @@ extension InspectorPage {
           remoteAddress: "Address", resends: "Resends",
         };
 
+        function exchangeElements(exchange, summary) {
+          const isTime = (name) => ["nameLookup", "connect", "tls", "firstByte"].includes(name);
+          const connection = Object.entries(summary?.connection ?? {}).filter(([, value]) => value != null)
+            .map(([name, value]) => [CONNECTION_LABELS[name] ?? name, isTime(name) ? duration(value) : value]);
+          return [
+            exchange.error && make("pre", { class: "problem" }, safeText(exchange.error)),
+            exchange.response && messageFold("Response", exchange.response), messageFold("Request", exchange.request),
+            ...(connection.length ? [make("h3", {}, "Connection"), pairs(connection)] : []), ...curlElements(exchange.curl),
+          ];
+        }
+
         // MARK: Bodies
 
         function bodyElements(body) {
-          const type = safeLine(body.mimeType ?? "", 100), size = byteCount(body.size);
-          const heading = make("div", { class: "body-tools" }, make("span", {}, type ? `Body: ${type}, ${size}` : `Body: ${size}`));
-          if (body.omitted) return [heading, make("p", { class: "note" }, `Not kept: ${safeLine(body.omitted, 300)}`)];
-          if (body.text == null) return [heading, make("p", { class: "note" }, body.size ? `binary, ${plural(body.size, "byte")}` : "empty")];
-          if (body.isBase64) return [heading, imageElement(body) ?? make("p", { class: "note" }, `binary, ${plural(body.size, "byte")}`)];
-          const json = parsedJSON(body);
+          const type = body.mimeType ? `${safeLine(body.mimeType, 100)}, ` : "", note = (text) => make("p", { class: "note" }, text);
+          const heading = make("h3", {}, `Body: ${type}${byteCount(body.size)}`), json = parsedJSON(body);
+          if (body.omitted) return [heading, note(`Omitted: ${safeLine(body.omitted, 300)}`)];
+          if (body.isBase64 && isImage(body)) return [heading, imageElement(body)];
+          if (body.isBase64 || body.text == null) return [heading, note(body.size ? `binary, ${plural(body.size, "byte")}` : "empty")];
           if (!json) return [heading, textElement(body.text)];
-          const shapes = [() => make("div", { class: "tree" }, treeNode(null, json.value, true)), () => textElement(body.text)];
-          const toggle = make("button", { type: "button", "aria-pressed": "false", "data-action": "as-text" }, "As text");
-          let content = shapes[0]();
-          toggle.addEventListener("click", () => {
-            const isText = toggle.getAttribute("aria-pressed") === "false", next = shapes[Number(isText)]();
-            toggle.setAttribute("aria-pressed", String(isText));
-            content.replaceWith(next);
-            content = next;
-          });
-          heading.append(toggle);
-          return [heading, content];
+          return [heading, make("div", { class: "tree" }, treeNode(null, json, true)), fold("text", ["As text"], () => [textElement(body.text)])];
         }
 
+        function imageType(body) { return String(body.mimeType ?? "").split(";")[0].trim().toLowerCase(); }
+
+        function isImage(body) { return IMAGE_TYPES.has(imageType(body)) && /^[A-Za-z0-9+/=\s]*$/.test(body.text ?? "-"); }
+
         function imageElement(body) {
-          const type = String(body.mimeType ?? "").split(";")[0].trim().toLowerCase();
-          if (!IMAGE_TYPES.has(type) || !/^[A-Za-z0-9+/=\s]*$/.test(body.text)) return null;
           const alt = `The body as an image, ${byteCount(body.size)}`;
-          return make("img", { class: "body-image", src: `data:${type};base64,${body.text}`, alt });
+          return make("img", { class: "body-image", src: `data:${imageType(body)};base64,${body.text}`, alt });
         }
 
         function textElement(text) {
           const pre = make("pre", { "data-part": "body", tabindex: 0 }, safeText(text.slice(0, BODY_LIMIT)));
           if (text.length <= BODY_LIMIT) return pre;
-          const more = make("button", { type: "button" }, `Show all ${text.length.toLocaleString("en-US")} characters`);
-          more.addEventListener("click", () => { setText(pre, safeText(text)); more.remove(); });
+          const more = makeButton(`Show all ${text.length.toLocaleString("en-US")} characters`, {}, () => { setText(pre, safeText(text)); more.remove(); });
           return make("div", {}, pre, more);
         }
 
-        function parsedJSON(body) {
-          const isJSON = /[/+]json\b/i.test(body.mimeType ?? "") || /^\s*[[{]/.test(body.text);
-          if (!isJSON) return null;
+        // Returns null for other text, and for a document that is a single value, which reads better as text.
+        function parsedJSON({ mimeType, text, isBase64 }) {
+          if (isBase64 || !/[/+]json\b/i.test(mimeType ?? "") && !/^\s*[[{]/.test(text ?? "")) return null;
           try {
-            const value = JSON.parse(body.text);
-            return value !== null && typeof value === "object" ? { value } : null;
+            const value = JSON.parse(text);
+            return typeof value === "object" ? value : null;
           } catch {
             return null;
           }
         }
 
-        function treeNode(key, value, isOpen) {
+        function treeNode(key, value, isOpen = false) {
           const label = key == null ? [] : [make("span", { class: "key" }, safeLine(key, 300)), ": "];
           if (value === null || typeof value !== "object") {
-            const text = typeof value === "string" ? JSON.stringify(safeText(value.slice(0, 10_000))) : String(value);
-            return make("div", {}, ...label, make("span", { class: typeof value === "string" ? "string" : "other" }, text));
+            const isString = typeof value === "string", text = isString ? JSON.stringify(safeText(value.slice(0, 10_000))) : String(value);
+            return make("div", {}, ...label, make("span", { class: isString ? "string" : "other" }, text));
           }
           const entries = Object.entries(value), count = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
-          const node = make("details", { open: isOpen }, make("summary", {}, ...label, count)), inner = make("div");
-          node.append(inner);
-          // Filling a node when it opens keeps a large or deep document cheap.
-          const fill = () => { if (node.open && !inner.firstChild) appendEntries(inner, entries, 0, isOpen && entries.length <= 20); };
-          fill();
-          node.addEventListener("toggle", fill);
-          return node;
-        }
-
-        function appendEntries(inner, entries, from, isShallow) {
-          const size = 200;
-          inner.append(...entries.slice(from, from + size).map(([key, value]) => treeNode(key, value, isShallow && isSmall(value))));
-          if (entries.length <= from + size) return;
-          const more = make("button", { type: "button" }, `Show more of ${entries.length.toLocaleString("en-US")}`);
-          more.addEventListener("click", () => { more.remove(); appendEntries(inner, entries, from + size, false); });
-          inner.append(more);
-        }
-
-        function isSmall(value) {
-          return value !== null && typeof value === "object" && Object.values(value).every((child) => child === null || typeof child !== "object");
+          return lazyDetails({ open: isOpen }, [...label, count], () => [
+            ...entries.slice(0, LIST_LIMIT).map(([name, child]) => treeNode(name, child, isOpen && entries.length <= 20)),
+            entries.length > LIST_LIMIT ? make("p", { class: "note" }, `… and ${plural(entries.length - LIST_LIMIT, "more")}, see the text`) : null,
+          ]);
         }
 
         // MARK: Server
@@ -1123,17 +996,17 @@ extension InspectorPage {
         const token = new URLSearchParams(location.search).get("token") ?? "";
         function address(path) { return `${path}?token=${encodeURIComponent(token)}`; }
 
+        async function send(path, options) {
+          const response = await fetch(address(path), options);
+          if (response.status === 404) throw new Error("The server no longer keeps this request.");
+          if (!response.ok) throw new Error(`The server responded with ${response.status}.`);
+          return response;
+        }
+
         function connect() {
           const events = new EventSource(address("/events"));
-          let isFirst = true;
-          events.onopen = () => {
-            isFirst = true;
-            setConnectionState("live");
-          };
-          events.onmessage = (event) => {
-            receive(JSON.parse(event.data), isFirst);
-            isFirst = false;
-          };
+          events.onopen = () => setConnectionState("live");
+          events.onmessage = (event) => receive(JSON.parse(event.data));
           events.onerror = () => {
             setConnectionState("lost");
             // The browser does not reconnect after an HTTP error.
@@ -1141,32 +1014,23 @@ extension InspectorPage {
           };
         }
 
-        function receive(batch, isFirst) {
+        function receive(batch) {
           clock = batch.now - performance.now();
-          // The first batch of a connection holds all requests. Others were forgotten while the connection was lost.
-          if (isFirst) batch.kept ??= (batch.requests ?? []).map((request) => request.id);
-          if (isPaused) {
-            waiting.push(batch);
-            if (waiting.length > 200) waiting = [mergedBatch(waiting)];
-            return renderConnection();
-          }
-          applyToLive([batch]);
+          if (isPaused) hold(batch); else applyToLive(batch);
         }
 
-        function applyToLive(batches) {
-          for (const batch of batches) live.apply(batch);
-          if (store === live) invalidate("data");
+        // Keeps only the newest version of each request, because a pause may be long.
+        function hold(batch) {
+          held.store.apply(batch);
+          held.kept = batch.kept ?? held.kept;
+          held.updates += batch.requests.length;
+          renderConnection();
         }
 
-        // A long pause would otherwise keep every version of every request.
-        function mergedBatch(batches) {
-          const latest = new Store();
-          for (const batch of batches) latest.apply(batch);
-          const updates = batches.reduce((sum, batch) => sum + updateCount(batch), 0);
-          return { ...batches.at(-1), kept: batches.findLast((batch) => batch.kept)?.kept, requests: latest.inOrder(), updates };
+        function applyToLive(batch) {
+          live.apply(batch);
+          if (store === live) invalidate(true);
         }
-
-        function updateCount(batch) { return batch.updates ?? batch.requests?.length ?? 0; }
 
         function setConnectionState(state) {
           connectionState = state;
@@ -1174,39 +1038,26 @@ extension InspectorPage {
         }
 
         function renderConnection() {
-          const state = store !== live ? "file" : connectionState !== "live" ? connectionState : isPaused ? "paused" : "live";
-          const updates = waiting.reduce((sum, batch) => sum + updateCount(batch), 0);
-          const texts = {
-            live: "live", paused: `paused — ${plural(updates, "update")} waiting`, lost: "connection lost — reconnecting", file: "file",
-            connecting: "connecting",
-          };
+          const state = store !== live ? "file" : connectionState === "live" && isPaused ? "paused" : connectionState;
+          const texts = { paused: `paused — ${plural(held.updates, "update")} waiting`, lost: "connection lost — reconnecting" };
           setAttribute(elements.connection, "data-state", state);
-          setText(elements.connection, texts[state]);
+          setText(elements.connection, texts[state] ?? state);
         }
 
         function togglePause() {
           pausedAt = performance.now() + clock;
           isPaused = !isPaused;
-          if (!isPaused) {
-            const batches = waiting;
-            waiting = [];
-            applyToLive(batches);
-          }
+          if (!isPaused && held.updates) applyToLive({ totals: held.store.totals, kept: held.kept, requests: held.store.inOrder() });
+          held = { store: new Store(), kept: null, updates: 0 };
           setAttribute(action("pause"), "aria-pressed", String(isPaused));
           setText(action("pause"), isPaused ? "Resume" : "Pause");
           renderConnection();
           invalidate();
         }
 
-        async function post(path, body) {
-          const response = await fetch(address(path), { method: "POST", headers: { "Content-Type": "application/json" }, body });
-          if (!response.ok) throw new Error(`The server responded with ${response.status}.`);
-          return response;
-        }
-
         async function clear() {
           try {
-            await post("/clear");
+            await send("/clear", { method: "POST" });
             if (isPaused) togglePause();
           } catch (error) {
             announce(`The list cannot be cleared. ${error.message}`, true);
@@ -1215,8 +1066,8 @@ extension InspectorPage {
 
         async function exportArchive() {
           try {
-            const response = await post("/har", JSON.stringify(shown.map((request) => request.id)));
-            save(await response.blob(), "ness.har");
+            const body = JSON.stringify(shown.map(({ id }) => id)), headers = { "Content-Type": "application/json" };
+            save(await (await send("/har", { method: "POST", headers, body })).blob(), "ness.har");
           } catch (error) {
             announce(`The requests cannot be exported. ${error.message}`, true);
           }
@@ -1234,71 +1085,63 @@ extension InspectorPage {
           try {
             const archive = JSON.parse(await file.text());
             if (!Array.isArray(archive?.log?.entries)) throw new Error("It has no log.entries.");
-            showStore(storeOf(archive.log.entries));
-            setText(elements.banner.firstElementChild, "");
-            elements.banner.firstElementChild.append("From file ", make("bdi", {}, safeLine(file.name, 200)), " —");
+            showStore(archivedStore(archive.log.entries));
+            elements.banner.firstElementChild.replaceChildren("From file ", make("bdi", {}, safeLine(file.name, 200)), " —");
           } catch (error) {
             announce(`This is not a HAR file. ${error.message}`, true);
           }
         }
 
-        function storeOf(entries) {
-          const result = new Store(), times = entries.map((entry) => Date.parse(entry?.startedDateTime));
-          const first = times.reduce((least, time) => (time < least ? time : least), Infinity);
-          result.archive = new Map();
-          const order = entries.map((entry, index) => [times[index] - first || 0, entry]).sort((a, b) => a[0] - b[0]);
-          const requests = order.map(([start, entry], index) => archivedRequest(index + 1, start, entry ?? {}));
-          order.forEach(([, entry], index) => result.archive.set(index + 1, archivedDetails(requests[index], entry ?? {})));
-          const sum = (value) => requests.reduce((total, request) => total + value(request), 0);
-          result.apply({
-            requests, totals: {
-              requests: requests.length, exchanges: sum((request) => request.exchanges.length), failed: sum((request) => Number(isBad(request))),
-              bytesReceived: sum((request) => request.bytesReceived), bytesSent: sum((request) => request.bytesSent),
-            },
-          });
+        function archivedStore(entries) {
+          const result = new Store(), timed = entries.map((entry) => ({ time: Date.parse(entry?.startedDateTime), entry: entry ?? {} }));
+          const first = timed.reduce((least, { time }) => (time < least ? time : least), Infinity);
+          const order = timed.map(({ time, entry }) => ({ start: time - first || 0, entry })).sort((a, b) => a.start - b.start);
+          const requests = order.map(({ start, entry }, index) => archivedRequest(index + 1, start, entry));
+          result.archive = new Map(requests.map((summary, index) => [summary.id, archivedDetails(summary, order[index].entry)]));
+          const sum = (value) => requests.reduce((total, summary) => total + value(summary), 0);
+          const totals = {
+            requests: requests.length, exchanges: sum(({ exchanges }) => exchanges.length), failed: sum((summary) => Number(isBad(summary))),
+            bytesReceived: sum(({ bytesReceived }) => bytesReceived), bytesSent: sum(({ bytesSent }) => bytesSent),
+          };
+          result.apply({ requests, totals });
           return result;
         }
 
+        // A file may be from any program, so nothing in it is trusted.
         function amount(value) { return typeof value === "number" && value > 0 && Number.isFinite(value) ? value : 0; }
 
-        function archivedRequest(id, start, entry) {
-          const url = String(entry.request?.url ?? ""), method = String(entry.request?.method ?? ""), [host, path] = splitURL(url);
-          const time = amount(entry.time), timings = entry.timings ?? {}, blocked = amount(timings.blocked), tls = amount(timings.ssl);
+        function archivedRequest(id, start, { request = {}, response = {}, ...entry }) {
+          const url = String(request.url ?? ""), method = String(request.method ?? ""), [host, path] = splitURL(url);
+          const timings = entry.timings ?? {}, blocked = amount(timings.blocked), dns = amount(timings.dns), tls = amount(timings.ssl);
           // In the format, the time to connect includes TLS.
-          const connect = Math.max(0, amount(timings.connect) - tls), dns = amount(timings.dns);
+          const connect = Math.max(0, amount(timings.connect) - tls);
           const head = start + blocked + dns + connect + tls + amount(timings.send) + amount(timings.wait);
-          const end = Math.max(start + time, head + amount(timings.receive)), status = amount(entry.response?.status) || null;
-          const error = entry.response?._error ?? (status ? null : "no response");
-          const exchange = {
-            id, isJoined: false, attempt: 1, method, url, start: start + blocked, head, end, status, error: error && String(error),
-            connection: { nameLookup: dns, connect, tls, isReused: !(dns + connect + tls), remoteAddress: entry.serverIPAddress ?? null },
-          };
+          const end = Math.max(start + amount(entry.time), head + amount(timings.receive)), status = amount(response.status) || null;
+          const problem = response._error ?? (status ? null : "no response"), error = problem && String(problem);
+          const connection = { nameLookup: dns, connect, tls, isReused: !(dns + connect + tls), remoteAddress: entry.serverIPAddress ?? null };
+          const exchange = { id, isJoined: false, attempt: 1, method, url, start: start + blocked, head, end, status, error, connection };
           return {
-            id, method, url, host, path, tags: {}, start, end, state: status ? "succeeded" : "failed", status, error: exchange.error,
-            source: !status ? null : entry.time === 0 ? "cache" : "network", attempts: 1, bytesSent: amount(entry.request?.bodySize),
-            bytesReceived: amount(entry.response?.bodySize) || amount(entry.response?.content?.size),
+            id, method, url, host, path, tags: {}, start, end, state: status ? "succeeded" : "failed", status, error,
+            source: !status ? null : entry.time === 0 ? "cache" : "network", attempts: 1, bytesSent: amount(request.bodySize),
+            bytesReceived: amount(response.bodySize) || amount(response.content?.size),
             spans: blocked ? [{ kind: "hostQueue", start, end: start + blocked, note: "blocked" }] : [],
             exchanges: entry.time === 0 ? [] : [exchange],
           };
         }
 
-        function archivedDetails(summary, entry) {
-          const request = archivedMessage(summary, entry.request ?? {}, entry.request?.postData);
-          const response = archivedMessage(summary, entry.response ?? {}, entry.response?.content);
+        function archivedDetails({ method, url, status, error }, { request = {}, response = {} }) {
           return {
-            request: { ...request, method: summary.method }, response: summary.status ? { ...response, status: summary.status } : null,
-            error: summary.error, warnings: [], waits: {}, exchanges: [],
+            request: { ...archivedMessage(url, request, request.postData), method },
+            response: status ? { ...archivedMessage(url, response, response.content), status } : null, error, exchanges: [],
           };
         }
 
-        function archivedMessage(summary, message, content) {
+        function archivedMessage(url, message, content) {
           const headers = Array.isArray(message.headers) ? message.headers : [];
           const text = typeof content?.text === "string" ? content.text : null, size = amount(content?.size) || text?.length || 0;
           const body = { mimeType: String(content?.mimeType ?? ""), size, text, isBase64: content?.encoding === "base64" };
-          return {
-            url: summary.url, headers: headers.map((field) => ({ name: String(field?.name ?? ""), value: String(field?.value ?? "") })),
-            body: size ? body : null,
-          };
+          const pair = (field) => ({ name: String(field?.name ?? ""), value: String(field?.value ?? "") });
+          return { url, headers: headers.map(pair), body: size ? body : null };
         }
 
         function showStore(next) {
@@ -1307,13 +1150,13 @@ extension InspectorPage {
           expanded.clear();
           for (const row of views.values()) row.element.remove();
           views.clear();
-          elements.details.hidden = elements.handle.hidden = true;
+          elements.details.hidden = true;
           elements.banner.hidden = next === live;
           for (const name of ["pause", "clear", "export", "follow"]) action(name).disabled = next !== live;
           axis.zoom = null;
           elements.list.scrollTop = view.top = 0;
           renderConnection();
-          invalidate("data");
+          invalidate(true);
         }
 
         // MARK: Announcements
@@ -1345,10 +1188,8 @@ extension InspectorPage {
           if (index < 0) return;
           activeKey = key;
           const top = index * ROW_HEIGHT, bottom = top + 2 * ROW_HEIGHT - view.height;
-          if (top < view.top || bottom > view.top) {
-            if (top < view.top) setFollowing(false);
-            elements.list.scrollTop = view.setTop = view.top = Math.max(0, top < view.top ? top : bottom);
-          }
+          if (top < view.top) setFollowing(false);
+          if (top < view.top || bottom > view.top) elements.list.scrollTop = view.setTop = view.top = Math.max(0, top < view.top ? top : bottom);
           renderRows();
           views.get(key)?.element.focus({ preventScroll: true });
         }
@@ -1358,16 +1199,14 @@ extension InspectorPage {
             elements.search.value = "";
             elements.filter.value = "all";
             rebuildItems();
+            invalidate(true);
           }
-          openDetails(id);
-          measure();
-          focusRow(String(id));
-          invalidate("data");
+          activate(itemAt(String(id)));
         }
 
-        function toggleRow(id, isOpen = !expanded.has(id)) {
-          if (isOpen) expanded.add(id); else expanded.delete(id);
-          invalidate("data");
+        function toggleRow(id) {
+          if (!expanded.delete(id)) expanded.add(id);
+          invalidate(true);
         }
 
         function moveBy(steps) {
@@ -1375,33 +1214,36 @@ extension InspectorPage {
           focusRow(items[Math.min(items.length - 1, Math.max(0, index + steps))]?.key);
         }
 
+        function pageOfRows() { return Math.floor(view.height / ROW_HEIGHT) - 2; }
+
         function goRight({ request, exchange }) {
           if (exchange || !request.exchanges.length) return;
-          if (expanded.has(request.id)) moveBy(1); else toggleRow(request.id, true);
+          if (expanded.has(request.id)) moveBy(1); else toggleRow(request.id);
         }
 
         function goLeft({ request, exchange }) {
-          if (exchange) focusRow(String(request.id)); else if (expanded.has(request.id)) toggleRow(request.id, false);
+          if (exchange) focusRow(String(request.id)); else if (expanded.has(request.id)) toggleRow(request.id);
         }
 
         function activate(item) {
-          openDetails(item.request.id, item.exchange ? item.position : null);
+          if (!item) return;
+          openDetails(item.request.id, item.position);
           measure();
           focusRow(item.key);
         }
 
         const ROW_KEYS = {
           ArrowDown: () => moveBy(1), ArrowUp: () => moveBy(-1), Home: () => moveBy(-Infinity), End: () => moveBy(Infinity),
-          PageDown: () => moveBy(Math.floor(view.height / ROW_HEIGHT) - 2), PageUp: () => moveBy(2 - Math.floor(view.height / ROW_HEIGHT)),
+          PageDown: () => moveBy(pageOfRows()), PageUp: () => moveBy(-pageOfRows()),
           ArrowRight: goRight, ArrowLeft: goLeft, Enter: activate, " ": activate,
-        };
-        const PAGE_KEYS = {
-          "/": () => elements.search.focus(), "+": () => zoom(1.6), "=": () => zoom(1.6), "-": () => zoom(1 / 1.6), "0": () => zoom(null),
-          Escape: closeDetails,
         };
         const ACTIONS = {
           pause: togglePause, clear, export: exportArchive, import: () => elements.file.click(), close: closeDetails, back: () => showStore(live),
-          "zoom-in": () => zoom(1.6), "zoom-out": () => zoom(1 / 1.6), fit: () => zoom(null), follow: () => setFollowing(!isFollowing),
+          "zoom-in": () => zoom(ZOOM_STEP), "zoom-out": () => zoom(1 / ZOOM_STEP), fit: () => zoom(null), follow: () => setFollowing(!isFollowing),
+        };
+        const PAGE_KEYS = {
+          "/": () => elements.search.focus(), "+": ACTIONS["zoom-in"], "=": ACTIONS["zoom-in"], "-": ACTIONS["zoom-out"], "0": ACTIONS.fit,
+          Escape: closeDetails,
         };
 
         function handleKey(event) {
@@ -1410,9 +1252,9 @@ extension InspectorPage {
           const handler = row && ROW_KEYS[event.key] || (!isField || event.key === "Escape") && PAGE_KEYS[event.key];
           if (!handler) return;
           event.preventDefault();
-          if (isField && event.key === "Escape" && event.target.value && event.target === elements.search) {
+          if (event.key === "Escape" && event.target === elements.search && elements.search.value) {
             elements.search.value = "";
-            return invalidate("data");
+            return invalidate(true);
           }
           handler(row ? itemAt(row.dataset.key) : null);
         }
@@ -1423,13 +1265,13 @@ extension InspectorPage {
           if (target.dataset.goto) return goTo(Number(target.dataset.goto));
           if (target.dataset.action) return ACTIONS[target.dataset.action]?.();
           const item = itemAt(target.dataset.key);
-          if (!item) return;
           if (event.target.closest(".disclosure") && !item.exchange && item.request.exchanges.length) {
             toggleRow(item.request.id);
-            return focusRow(item.key);
+            focusRow(item.key);
+          } else if (getSelection().isCollapsed) {
+            // A click at the end of a selection is meant for the selection.
+            activate(item);
           }
-          // A click at the end of a selection is meant for the selection.
-          if (getSelection().isCollapsed) activate(item);
         }
 
         function handleScroll() {
@@ -1440,55 +1282,29 @@ extension InspectorPage {
           invalidate();
         }
 
-        function handleWheel(event) {
-          if (!event.ctrlKey) return;
-          event.preventDefault();
-          zoom(event.deltaY < 0 ? 1.25 : 0.8);
-        }
-
         function measure() {
           view.width = elements.list.clientWidth;
           view.height = elements.list.clientHeight;
           view.listWidth = elements.head.firstElementChild.offsetWidth;
         }
 
-        function setDetailsHeight(height) {
-          elements.details.style.flexBasis = `${Math.max(120, Math.min(innerHeight - 240, height))}px`;
-        }
-
-        function dragHandle(event) {
-          if (event.type === "pointerdown") return elements.handle.setPointerCapture(event.pointerId);
-          if (!elements.handle.hasPointerCapture(event.pointerId)) return;
-          setDetailsHeight(elements.details.getBoundingClientRect().bottom - event.clientY);
-        }
-
-        function keyOnHandle(event) {
-          const change = { ArrowUp: 24, ArrowDown: -24 }[event.key];
-          if (change) setDetailsHeight(elements.details.offsetHeight + change);
-        }
-
         function start() {
           elements.head.firstElementChild.append(...Object.entries(COLUMNS).map(([name, label]) =>
             make("span", { role: "columnheader", "data-column": name }, label || make("span", { class: "unseen" }, "Shared exchange"))));
           elements.totals.append(...Object.keys(TOTALS).map((name) => make("div", {}, make("dt"), make("dd", { "data-total": name }, "0"))));
-          elements.legend.append(...Object.entries(KINDS).map(([kind, { label, isWait }]) => make("li", {},
-            make("i", { class: `swatch${isWait ? " is-wait" : ""}`, "data-kind": kind, "aria-hidden": "true" }), label)));
+          elements.legend.append(...Object.entries(KINDS).map(([kind, { label }]) => make("li", {}, makeSwatch(kind), label)));
           document.addEventListener("click", handleClick);
           document.addEventListener("keydown", handleKey);
           document.addEventListener("visibilitychange", () => invalidate());
-          elements.search.addEventListener("input", () => invalidate("data"));
-          elements.filter.addEventListener("input", () => invalidate("data"));
+          for (const field of [elements.search, elements.filter]) field.addEventListener("input", () => invalidate(true));
           elements.list.addEventListener("scroll", handleScroll, { passive: true });
-          elements.list.addEventListener("wheel", handleWheel, { passive: false });
           elements.file.addEventListener("change", () => {
             if (elements.file.files[0]) importArchive(elements.file.files[0]);
             elements.file.value = "";
           });
-          for (const type of ["pointerdown", "pointermove"]) elements.handle.addEventListener(type, dragHandle);
-          elements.handle.addEventListener("keydown", keyOnHandle);
-          new ResizeObserver(() => { measure(); invalidate("axis"); }).observe(elements.list);
+          new ResizeObserver(() => { measure(); invalidate(true); }).observe(elements.list);
           measure();
-          invalidate("data");
+          invalidate(true);
           connect();
         }
 

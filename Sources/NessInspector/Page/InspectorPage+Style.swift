@@ -114,7 +114,7 @@ extension InspectorPage {
         .row.is-warn .cells > [data-column="status"] { color: var(--warn); }
         :is(.is-running, .is-paused, .is-dropped) .cells > [data-column="status"] { color: var(--dim); }
         .time { position: absolute; left: var(--list); right: 0; top: 0; height: 100%; }
-        .extent { position: absolute; top: 12px; height: 2px; min-width: 4px; background: var(--strong-line); }
+        .extent { position: absolute; top: 12px; height: 2px; min-width: 2px; background: var(--strong-line); }
         .bar { position: absolute; top: 7px; height: 12px; min-width: 2px; border-radius: 1px; background: var(--kind); }
         .bar.is-wait, .swatch.is-wait {
           background: repeating-linear-gradient(135deg, var(--kind) 0 3px, color-mix(in srgb, var(--kind) 38%, var(--surface)) 3px 5px);
@@ -143,7 +143,6 @@ extension InspectorPage {
         .bracket .is-starter { border-color: var(--accent); background: var(--accent); }
         .empty { position: absolute; inset: 84px 20px auto; text-align: center; color: var(--dim); font-size: 13px; }
 
-        .handle { flex: none; height: 7px; margin-bottom: -4px; z-index: 5; cursor: row-resize; touch-action: none; }
         .details { flex: 0 0 48%; min-height: 120px; display: flex; flex-direction: column; overflow-wrap: anywhere; }
         .details { border-top: 1px solid var(--strong-line); }
         .details > header { display: flex; align-items: center; gap: 10px; padding: 7px 14px; background: var(--raised); }
@@ -184,8 +183,7 @@ extension InspectorPage {
         .fold > div { padding: 0 0 12px 14px; }
         .fold summary b { font-weight: 600; }
         .fold summary small, .note { font-size: 12px; color: var(--dim); }
-        .body-tools { display: flex; align-items: center; gap: 8px; margin: 8px 0 5px; color: var(--dim); }
-        .body-tools button, .details h3 button { height: 22px; padding: 0 8px; font-weight: 400; color: var(--text); }
+        .details h3 button { height: 22px; padding: 0 8px; font-weight: 400; color: var(--text); }
         .details h3 button { margin-left: 8px; }
         .body-image { display: block; max-width: 100%; max-height: 320px; border: 1px solid var(--line); }
         .tree { font: 11.5px/1.6 var(--mono); overflow-wrap: anywhere; padding: 6px 10px; background: var(--raised); border-radius: 5px; }

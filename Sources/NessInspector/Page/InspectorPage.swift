@@ -62,7 +62,6 @@ enum InspectorPage {
         </div>
         <p class="empty" hidden></p>
         </main>
-        <div class="handle" role="separator" aria-orientation="horizontal" aria-label="Height of the details" tabindex="0" hidden></div>
         <section class="details" data-panel="details" aria-label="Details of the request" hidden>
           <header>
             <h2 tabindex="-1"></h2>

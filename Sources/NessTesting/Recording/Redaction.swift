@@ -52,7 +52,7 @@ extension Redactor {
 extension HTTPRequest {
     /// The body without secrets, with the media type that the request declares. Secrets in a compressed body can't be found, so that it is
     /// left out.
-    package func recordedBody() -> HTTPArchive.Content? {
+    package func recordedBody(by redactor: Redactor) -> HTTPArchive.Content? {
         guard let body else { return nil }
         let isCoded = headers.contains("content-encoding") || body.headers.contains("content-encoding")
         return redactor.recorded(isCoded ? nil : body.data, contentType: sentHeaders["content-type"])
@@ -71,9 +71,10 @@ extension HTTPArchive.Entry {
         _ date: Date, time: Double, request: HTTPRequest, response: HTTPArchive.Response,
         timings: HTTPArchive.Timings = HTTPArchive.Timings()
     ) {
+        let redactor = request.redactor
         let sent = HTTPArchive.Request(
-            method: request.method.rawValue, url: request.redactor.recorded(urlText: request.url.absoluteString),
-            headers: request.redactor.recorded(request.sentHeaders), body: request.recordedBody())
+            method: request.method.rawValue, url: redactor.recorded(urlText: request.url.absoluteString),
+            headers: redactor.recorded(request.sentHeaders), body: request.recordedBody(by: redactor))
         self.init(
             startedDateTime: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)), time: time, request: sent,
             response: response, timings: timings)
@@ -83,13 +84,14 @@ extension HTTPArchive.Entry {
 extension HTTPArchive.Response {
     /// Makes the record of a response, without secrets.
     /// - Parameters:
-    ///   - response: The response.
+    ///   - response: The response. A body that is still compressed is left out, because secrets in it can't be found.
     ///   - isKept: False if the body was not kept.
-    package init(_ response: HTTPResponse, isKept: Bool) {
-        let redactor = response.redactor
+    ///   - redactor: Removes the secrets.
+    package init(_ response: HTTPResponse, isKept: Bool, by redactor: Redactor) {
+        let isShown = isKept && ContentCoding.codings(in: response.headers).isEmpty
         self.init(
             status: response.statusCode, headers: redactor.recorded(response.headers),
-            body: redactor.recorded(isKept ? response.body : nil, contentType: response.headers["content-type"]))
+            body: redactor.recorded(isShown ? response.body : nil, contentType: response.headers["content-type"]))
     }
 
     /// Makes the record of an exchange without a response.

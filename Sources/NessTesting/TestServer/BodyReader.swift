@@ -4,13 +4,20 @@ import NessHTTP
 /// Reads a request's body by length or in chunks.
 enum BodyReader {
     /// Reads the body that a head announces.
+    /// - Parameter limit: The longest body in bytes.
     /// - Returns: The body without chunk framing, and the trailer fields.
     /// - Throws: `ConnectionEnd`.
-    static func read(_ framing: IncomingRequest.Framing, from reader: ConnectionReader) throws -> (body: Data, trailers: HTTPHeaders) {
+    static func read(
+        _ framing: IncomingRequest.Framing, from reader: ConnectionReader, limit: Int
+    ) throws -> (body: Data, trailers: HTTPHeaders) {
+        if case .length(let count) = framing, count > limit { throw ConnectionEnd.refused(status: 413, text: "body too large") }
         var body = Data()
         // A large Content-Length alone must not make the server allocate a gigabyte.
         if case .length(let count) = framing { body.reserveCapacity(min(count, 1 << 20)) }
-        let trailers = try read(framing, from: reader) { body.append(contentsOf: $0) }
+        let trailers = try read(framing, from: reader) { bytes in
+            guard bytes.count <= limit - body.count else { throw ConnectionEnd.refused(status: 413, text: "body too large") }
+            body.append(contentsOf: bytes)
+        }
         return (body, trailers)
     }
 

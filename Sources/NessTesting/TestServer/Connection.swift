@@ -115,7 +115,7 @@ final class Connection {
 
     private func receiveBody(of incoming: IncomingRequest) throws -> ReceivedRequest {
         try sendContinue(to: incoming)
-        let (body, trailers) = try BodyReader.read(incoming.framing, from: reader)
+        let (body, trailers) = try BodyReader.read(incoming.framing, from: reader, limit: core.bodyLimit)
         return record(incoming, body: body, trailers: trailers)
     }
 

@@ -18,7 +18,12 @@ struct ScriptRunner {
         case .send(let data): try connection.send(data)
         case .sendEach(let next):
             do {
-                while let data = try connection.run(next).get() { try connection.send(data) }
+                while let data = try connection.run(next).get() {
+                    // A peer that reads fast leaves nothing to wait for, and only a wait notices the end.
+                    if connection.socket.isStopping { throw ConnectionEnd.gone }
+                    if data.isEmpty { _ = try connection.wait(for: nil, until: .now + .milliseconds(1)) }
+                    try connection.send(data)
+                }
             } catch let end as ConnectionEnd {
                 throw end
             } catch {

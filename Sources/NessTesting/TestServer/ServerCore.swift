@@ -14,6 +14,8 @@ final class ServerCore: Sendable {
     /// The treatment of every connection.
     let behavior: Behavior
     private let recordsRequests: Bool
+    /// The longest body of a request in bytes.
+    let bodyLimit: Int
     private let listener: Listener
     /// Encrypts the connections; `nil` for plain ones.
     private let tls: TLSContext?
@@ -32,12 +34,13 @@ final class ServerCore: Sendable {
 
     private let state = Lock(State())
 
-    init(listener: Listener, stopPipe: WakePipe, tls: TLSContext?, behavior: Behavior, recordsRequests: Bool) {
+    init(listener: Listener, stopPipe: WakePipe, tls: TLSContext?, behavior: Behavior, recordsRequests: Bool, bodyLimit: Int) {
         self.tls = tls
         self.stopPipe = stopPipe
         self.listener = listener
         self.behavior = behavior
         self.recordsRequests = recordsRequests
+        self.bodyLimit = bodyLimit
     }
 
     var statistics: TestServer.Statistics { state.withLock { $0.counters } }

@@ -47,7 +47,7 @@ public final class TestServer: Sendable {
     /// Starts a server: see `start`.
     init(
         port: UInt16 = 0, certificate: TestCertificate? = nil, clientAuthority: TestAuthority? = nil, maximumTLSVersion: TLSVersion? = nil,
-        recordsRequests: Bool, behavior: ServerCore.Behavior
+        recordsRequests: Bool, bodyLimit: Int = IncomingRequest.bodyLimit, behavior: ServerCore.Behavior
     ) throws {
         let tls = try certificate.map { try TLSContext($0, clientAuthority: clientAuthority, maximumVersion: maximumTLSVersion) }
         let stopPipe = try WakePipe()
@@ -56,8 +56,19 @@ public final class TestServer: Sendable {
         guard let url = URL(string: "\(scheme)://127.0.0.1:\(listener.port)") else { throw TestServerError(operation: "URL", code: 0) }
         self.url = url
         self.port = Int(listener.port)
-        core = ServerCore(listener: listener, stopPipe: stopPipe, tls: tls, behavior: behavior, recordsRequests: recordsRequests)
+        core = ServerCore(
+            listener: listener, stopPipe: stopPipe, tls: tls, behavior: behavior, recordsRequests: recordsRequests,
+            bodyLimit: bodyLimit)
         try core.start()
+    }
+
+    /// Starts a server that keeps no requests and takes only short ones: one that runs inside an application.
+    /// - Parameters:
+    ///   - port: The port, or 0 for a free port.
+    ///   - bodyLimit: The longest body of a request in bytes. The response to a longer one is a 413.
+    ///   - handler: Responds to each request.
+    package convenience init(port: UInt16, bodyLimit: Int, _ handler: @escaping Handler) throws {
+        try self.init(port: port, recordsRequests: false, bodyLimit: bodyLimit, behavior: .handler(handler))
     }
 
     deinit { core.beginStop() }

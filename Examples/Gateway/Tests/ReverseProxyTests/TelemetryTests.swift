@@ -63,8 +63,9 @@ import Tracing
         let tracer = InMemoryTracer()
         let steps: [ConnectionStep] = [.receiveHead, .send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf!"), .close]
         let server = try await TestServer.start(script: { _ in steps })
-        try await withProxy(to: fault == "unreachable" ? "http://127.0.0.1:1" : server.url.absoluteString, telemetry: Receivers(tracer: tracer))
-        { port in
+        try await withProxy(
+            to: fault == "unreachable" ? "http://127.0.0.1:1" : server.url.absoluteString, telemetry: Receivers(tracer: tracer)
+        ) { port in
             _ = try await exchange(port, "GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
         }
         let incoming = try #require(tracer.finishedSpans.first { $0.kind == .server })
