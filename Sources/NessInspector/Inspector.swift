@@ -96,7 +96,7 @@ public final class Inspector: RequestObserver {
     public func requestIsWaitingForNetwork(_ request: HTTPRequest) { records.add(.network, to: request) }
     /// Adds the time of the head.
     public func requestDidReceiveHead(_ head: HTTPResponse, in exchange: RequestExchange, of request: HTTPRequest) {
-        records.add(.head(exchange: exchange.id), to: request)
+        records.add(.head(head, exchange: exchange.id), to: request)
     }
     /// Adds the end of an exchange, with its response.
     public func requestDidEndExchange(_ exchange: RequestExchange, with outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest) {

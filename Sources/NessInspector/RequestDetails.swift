@@ -2,6 +2,9 @@ import Foundation
 import NessHTTP
 import NessTesting
 
+private let tooLong = "too long to keep"
+private let unsearchable = "cannot be searched for secrets"
+
 extension RequestSummary {
     /// Returns the details of the request, as the page reads them.
     func details() -> JSONValue {
@@ -12,12 +15,15 @@ extension RequestSummary {
             return [
                 "id": JSONValue(exchange.exchange.id), "request": sent.message(redactor, removedLength: exchange.removedLength),
                 "curl": .string(sent.curlCommand),
-                "response": exchange.outcome?.message(redactor) ?? .null, "error": JSONValue(exchange.outcome?.error),
+                "response": exchange.response?.message(redactor, removedLength: exchange.outcome?.removedLength) ?? .null,
+                "error": JSONValue(exchange.outcome?.description),
             ]
         }
         return [
             "summary": json(redactor), "request": request.value.message(redactor, removedLength: request.removedLength),
-            "curl": .string(request.value.curlCommand), "response": outcome?.message(redactor) ?? .null, "error": JSONValue(outcome?.error),
+            "curl": .string(request.value.curlCommand),
+            "response": outcome?.response?.message(redactor, removedLength: outcome?.removedLength) ?? .null,
+            "error": JSONValue(outcome?.description),
             "warnings": .array(warnings.map(JSONValue.string)),
             "waits": .object([String: JSONValue](uniqueKeysWithValues: (metrics?.waits ?? [:]).map { ($0.rawValue, $1.json) })),
             "exchanges": .array(shown),
@@ -31,23 +37,21 @@ extension HTTPRequest {
         if removedLength != nil { content?.text = nil }
         let reason =
             removedLength != nil
-            ? "not kept, because it is too long"
-            : body?.data == nil ? "not in memory" : "left out, because a secret in it might not be found"
+            ? tooLong
+            : body?.data == nil ? "not in memory" : unsearchable
         return .message(
             method: method.rawValue, url: redactor.redacted(url), status: nil, headers: redactor.recorded(sentHeaders),
             body: content?.json(size: removedLength ?? body?.length, omitted: reason) ?? .null)
     }
 }
 
-extension Outcome {
-    fileprivate func message(_ redactor: Redactor) -> JSONValue {
-        guard let response else { return .null }
-        let recorded = HTTPArchive.Response(response, isKept: removedLength == nil, by: redactor)
-        let size = Int64(removedLength ?? response.body.count)
-        let reason = removedLength != nil ? "not kept, because it is too long" : "left out, because a secret in it might not be found"
+extension HTTPResponse {
+    fileprivate func message(_ redactor: Redactor, removedLength: Int?) -> JSONValue {
+        let recorded = HTTPArchive.Response(self, isKept: removedLength == nil && file == nil, by: redactor)
+        let reason = file != nil ? "saved to a file" : removedLength != nil ? tooLong : unsearchable
         return .message(
-            method: nil, url: redactor.redacted(response.request.url), status: response.statusCode, headers: recorded.headers,
-            body: recorded.body.json(size: size, omitted: reason))
+            method: nil, url: redactor.redacted(request.url), status: statusCode, headers: recorded.headers,
+            body: recorded.body.json(size: file == nil ? Int64(removedLength ?? body.count) : nil, omitted: reason))
     }
 }
 

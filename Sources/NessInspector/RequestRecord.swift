@@ -14,7 +14,7 @@ struct RequestRecord: Sendable {
         case refresh
         case begin(RequestExchange, removedLength: Int64? = nil)
         case network
-        case head(exchange: Int)
+        case head(HTTPResponse, exchange: Int)
         case end(exchange: Int, Outcome)
         case receive
         case retry(reason: String)
@@ -119,8 +119,10 @@ struct KeptRequest: Sendable {
 struct Outcome: Sendable {
     /// The response; of a failure the one that the error contains.
     private(set) var response: HTTPResponse?
-    /// The error in one line; `nil` for a success.
+    /// The error in a few words; `nil` for a success.
     let error: String?
+    /// The error with its request and its response.
+    let description: String?
     /// True for the error of a drop.
     let isDrop: Bool
     /// The length of the response's body, if it was removed.
@@ -128,15 +130,16 @@ struct Outcome: Sendable {
 
     init(_ result: Result<HTTPResponse, any Error>) {
         switch result {
-        case .success(let response): (self.response, error, isDrop) = (response, nil, false)
+        case .success(let response): (self.response, error, description, isDrop) = (response, nil, nil, false)
         case .failure(let failure as NessError):
-            (response, error, isDrop) = (failure.response, failure.description, failure.kind == .dropped)
-        case .failure(is CancellationError):
-            (response, error, isDrop) = (nil, "canceled: the request succeeded without this exchange", false)
-        // Of another error only the type is shown, because its text may contain secrets.
-        case .failure(let failure): (response, error, isDrop) = (nil, "\(type(of: failure))", false)
+            (response, isDrop) = (failure.response, failure.kind == .dropped)
+            (error, description) = ("\(failure.kind): \(failure.context.shownReason)", failure.description)
+        case .failure(let failure):
+            // Of another error only the type is shown, because its text may contain secrets.
+            let text = failure is CancellationError ? "canceled: the request succeeded without this exchange" : "\(type(of: failure))"
+            (response, error, description, isDrop) = (nil, text, text, false)
         }
-        // The redirects are exchanges, too.
+        // The redirects are exchanges as well.
         response?.history = []
     }
 

@@ -59,7 +59,7 @@ extension RequestSummary.Exchange {
         return [
             "id": JSONValue(exchange.id), "isJoined": .bool(exchange.isJoined), "attempt": JSONValue(attempt),
             "method": .string(request.method.rawValue), "url": .string(redactor.redacted(request.url)), "start": start.json,
-            "head": head.json, "end": end.json, "status": JSONValue(outcome?.response?.statusCode), "error": JSONValue(outcome?.error),
+            "head": head.json, "end": end.json, "status": JSONValue(response?.statusCode), "error": JSONValue(outcome?.error),
             "connection": outcome?.response?.connection?.json ?? .null,
         ]
     }

@@ -25,6 +25,11 @@ struct RequestSummary: Sendable {
         var head: Duration?
         var end: Duration?
         var outcome: Outcome?
+        /// The head, which is all that is known of the response until the end, and after a pause.
+        var headResponse: HTTPResponse?
+
+        /// The response, as far as it is known.
+        var response: HTTPResponse? { outcome?.response ?? headResponse }
     }
 
     let record: RequestRecord
@@ -64,9 +69,10 @@ struct RequestSummary: Sendable {
         case .begin(let exchange, let length):
             exchanges.append(Exchange(exchange: exchange, removedLength: length, attempt: max(1, attempts), start: time))
         case .network: begin(.network, at: time)
-        case .head(let id):
+        case .head(let response, let id):
             close(.network, at: time)
-            if let index = index(of: id) { exchanges[index].head = time }
+            guard let index = index(of: id) else { break }
+            (exchanges[index].head, exchanges[index].headResponse) = (time, response)
         case .end(let id, let outcome):
             close(.network, at: time)
             guard let index = index(of: id) else { break }
@@ -79,7 +85,10 @@ struct RequestSummary: Sendable {
             attempts = max(1, attempts) + 1
         case .pause: begin(.pause, at: time)
         case .resume: close(.pause, at: time)
-        case .outcome(let outcome, let metrics): (self.outcome, self.metrics) = (outcome, metrics)
+        case .outcome(let outcome, let metrics):
+            (self.outcome, self.metrics) = (outcome, metrics)
+            // None, if the response is from the cache.
+            attempts = metrics.attempts
         }
     }
 

@@ -12,14 +12,16 @@ extension InspectorPage {
           network: { label: "no network", isWait: true }, decode: { label: "decode" },
         };
         const COLUMNS = {
-          id: "#", method: "Method", path: "Path", status: "Status", source: "Source", tries: "Tries", bytes: "Bytes", time: "Time", flight: "",
+          id: "#", method: "Method", path: "Path", status: "Status", source: "Source", tries: "Tries", bytes: "Bytes", time: "Time",
+          flight: "",
         };
         const TOTALS = {
-          requests: ["request", "requests"], exchanges: ["exchange", "exchanges"], joined: ["saved by coalescing"], cached: ["saved by the cache"],
-          retries: ["retry", "retries"], failed: ["error", "errors"], bytesReceived: ["received"], bytesSent: ["sent"],
+          requests: ["request", "requests"], exchanges: ["exchange", "exchanges"], joined: ["saved by coalescing"],
+          cached: ["saved by the cache"], retries: ["retry", "retries"], failed: ["error", "errors"], bytesReceived: ["received"],
+          bytesSent: ["sent"],
         };
-        const ROW_HEIGHT = 26, OVERSCAN = 8, GAP_WIDTH = 30, BAR_HEIGHT = 12, LANES = 4, ZOOM_STEP = 1.6;
-        const BODY_LIMIT = 100_000, LIST_LIMIT = 500, WIDTH_LIMIT = 4_000_000;
+        const ROW_HEIGHT = 26, OVERSCAN = 8, GAP_WIDTH = 30, BAR_HEIGHT = 12, LANES = 4, ZOOM_STEP = 1.6, ZOOM_LIMIT = 16;
+        const BODY_LIMIT = 100_000, LIST_LIMIT = 500;
         const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
         const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -46,13 +48,12 @@ extension InspectorPage {
 
         function duration(ms) {
           if (!(ms >= 0)) return "";
-          if (ms === 0) return "0 ms";
+          if (ms < 0.05) return "0 ms";
           if (ms < 9.95) return `${ms.toFixed(1)} ms`;
           if (ms < 999.5) return `${Math.round(ms)} ms`;
           if (ms < 59_995) return `${(ms / 1_000).toFixed(2)} s`;
-          const minutes = Math.floor(Math.round(ms / 1_000) / 60), seconds = Math.round(ms / 1_000) % 60;
-          if (minutes < 60) return seconds ? `${minutes} min ${seconds} s` : `${minutes} min`;
-          return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+          const seconds = Math.round(ms / 1_000);
+          return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
         }
 
         function byteCount(count) {
@@ -80,11 +81,11 @@ extension InspectorPage {
 
         const find = (selector) => document.querySelector(selector);
         const elements = {
-          connection: find(".connection"), totals: find(".totals"), search: find("[data-field=search]"), filter: find("[data-field=filter]"),
-          file: find("[data-field=file]"), banner: find("[data-panel=banner]"), list: find(".list"), head: find(".head"), ticks: find(".ticks"),
-          rows: find(".rows"), lines: find(".lines"), brackets: find(".brackets"), empty: find(".empty"), details: find(".details"),
-          title: find(".details h2"), why: find("[data-part=why]"), messages: find("[data-part=messages]"), legend: find(".legend"),
-          status: find("[role=status]"),
+          connection: find(".connection"), totals: find(".totals"), search: find("[data-field=search]"),
+          filter: find("[data-field=filter]"), file: find("[data-field=file]"), banner: find("[data-panel=banner]"),
+          list: find(".list"), head: find(".head"), ticks: find(".ticks"), rows: find(".rows"), lines: find(".lines"),
+          brackets: find(".brackets"), empty: find(".empty"), details: find(".details"), title: find(".details h2"),
+          why: find("[data-part=why]"), messages: find("[data-part=messages]"), legend: find(".legend"), status: find("[role=status]"),
         };
 
         function action(name) { return find(`[data-action="${name}"]`); }
@@ -131,15 +132,10 @@ extension InspectorPage {
 
           apply(batch) {
             this.totals = batch.totals ?? this.totals;
-            if (batch.kept) this.#keepOnly(new Set(batch.kept));
+            const kept = new Set(batch.kept ?? this.requests.keys());
+            for (const id of [...this.requests.keys()].filter((id) => !kept.has(id))) this.requests.delete(id);
             for (const request of batch.requests ?? []) this.requests.set(request.id, request);
             this.#findFlights();
-          }
-
-          #keepOnly(ids) {
-            for (const id of this.requests.keys()) {
-              if (!ids.has(id)) this.requests.delete(id);
-            }
           }
 
           inOrder() { return [...this.requests.values()].sort((a, b) => a.id - b.id); }
@@ -147,59 +143,46 @@ extension InspectorPage {
           #findFlights() {
             this.flights.clear();
             for (const request of this.inOrder()) {
-              for (const exchange of request.exchanges) this.#addCaller(request, exchange);
+              for (const { id, isJoined } of request.exchanges) {
+                if (!this.flights.has(id)) this.flights.set(id, { id, callers: new Set(), starter: null });
+                const flight = this.flights.get(id);
+                flight.callers.add(request);
+                if (!isJoined) flight.starter ??= request;
+              }
             }
-          }
-
-          #addCaller(request, exchange) {
-            let flight = this.flights.get(exchange.id);
-            if (!flight) this.flights.set(exchange.id, flight = { id: exchange.id, callers: [], starter: null, first: null });
-            // A caller that left an exchange and joined it again lists it twice.
-            if (flight.callers.at(-1) !== request) flight.callers.push(request);
-            if (!exchange.isJoined && !flight.starter) Object.assign(flight, { starter: request, first: exchange });
           }
 
           starter(exchange) { return this.flights.get(exchange.id)?.starter; }
 
           sharedFlights(request) {
             const ids = new Set(request.exchanges.map((exchange) => exchange.id));
-            return [...ids].map((id) => this.flights.get(id)).filter((flight) => flight?.callers.length > 1);
+            return [...ids].map((id) => this.flights.get(id)).filter((flight) => flight?.callers.size > 1);
           }
 
           isShared(request) { return request.exchanges.some((exchange) => exchange.isJoined) || this.sharedFlights(request).length > 0; }
+          refresher(request, span) { return this.#overlapping(request, span, "refresh")[0]; }
+          refreshWaiters(request, span) { return this.#overlapping(request, span, "refreshWait").sort((a, b) => a.id - b.id); }
 
-          phases(exchange) { return phasesOf(exchange, this.flights.get(exchange.id)?.first); }
-
-          // Finds the other requests with a span of a kind at the same time, and sums up the time that they have in common.
-          overlapping(request, span, kind) {
-            const found = [];
-            for (const other of this.requests.values()) {
-              const shared = Math.max(0, ...other.spans.filter((candidate) => candidate.kind === kind).map((candidate) => overlap(candidate, span)));
-              // Credentials are usually those of a host.
-              if (other !== request && shared > 0) found.push({ other, shared: shared * (other.host === request.host ? 2 : 1) });
-            }
-            return found;
+          // Returns the other requests with a span of a kind at the same time, the likeliest first: a credential usually belongs to a host.
+          #overlapping(request, span, kind) {
+            const shared = (other) => Math.max(0, ...other.spans.filter((wait) => wait.kind === kind).map((wait) => overlap(wait, span)));
+            const weight = (other) => shared(other) * (other.host === request.host ? 2 : 1);
+            const others = [...this.requests.values()].filter((other) => other !== request && shared(other) > 0);
+            return others.sort((a, b) => weight(b) - weight(a));
           }
-
-          refresher(request, span) {
-            return this.overlapping(request, span, "refresh").sort((a, b) => b.shared - a.shared)[0]?.other;
-          }
-
-          refreshWaiters(request, span) { return this.overlapping(request, span, "refreshWait").map(({ other }) => other); }
         }
 
-        function overlap(a, b) { return Math.min(a.end ?? Infinity, b.end ?? Infinity, Number.MAX_SAFE_INTEGER) - Math.max(a.start, b.start); }
+        function overlap(a, b) { return Math.min(a.end ?? Number.MAX_VALUE, b.end ?? Number.MAX_VALUE) - Math.max(a.start, b.start); }
 
-        // The measurements count from the start of the exchange, which a joined caller did not see.
-        function phasesOf(exchange, first) {
-          const phases = [], { connection, head, end } = exchange, origin = exchange.isJoined ? first?.start : exchange.start;
-          let cursor = origin ?? exchange.start;
+        function phasesOf({ start, head, end, connection, isJoined }) {
+          const phases = [];
+          let cursor = start;
           const add = (kind, phaseEnd) => {
-            const start = Math.max(cursor, exchange.start);
-            if (phaseEnd == null || phaseEnd > start) phases.push({ kind, start, end: phaseEnd });
+            if (phaseEnd == null || phaseEnd > cursor) phases.push({ kind, start: cursor, end: phaseEnd });
             cursor = phaseEnd ?? cursor;
           };
-          if (connection && !connection.isReused && origin != null) {
+          // A caller that joined may have missed a part of the connection's start, which the measurements do not tell.
+          if (connection && !connection.isReused && !isJoined) {
             for (const [kind, time] of [["dns", connection.nameLookup], ["connect", connection.connect], ["tls", connection.tls]]) {
               if (time > 0) add(kind, Math.min(cursor + time, head ?? end ?? Infinity));
             }
@@ -211,6 +194,11 @@ extension InspectorPage {
 
         function isRunning(request) { return request.end == null; }
         function isBad(request) { return request.state === "failed" || request.status >= 400; }
+        // A pause ends an exchange with an error, but nothing has failed.
+        function isFailed(request, { error, end }) {
+          return Boolean(error) && !request.spans.some((span) => span.kind === "pause" && overlap(span, { start: end, end }) >= 0);
+        }
+
         function hasCacheSource(request) { return ["cache", "stale", "revalidated"].includes(request.source); }
 
         const FILTERS = {
@@ -227,13 +215,13 @@ extension InspectorPage {
         let store = live;
         let connectionState = "connecting";
         let clock = 0;
-        let isPaused = false, pausedAt = 0, held = { store: new Store(), kept: null, updates: 0 };
+        let isPaused = false, pausedAt = 0, held = { store: new Store(), totals: null, kept: null, updates: 0 };
         let isFollowing = true;
         let items = [], shown = [], hasSeveralHosts = false, brackets = [];
-        let activeKey = null, selected = null;
+        let activeKey = null, selected = null, drawnBrackets = [];
         const expanded = new Set();
         const views = new Map();
-        const view = { top: 0, left: 0, width: 0, height: 0, listWidth: 0, setTop: 0 };
+        const view = { top: 0, width: 0, height: 0, listWidth: 0, setTop: 0 };
         let hasChanged = true, frame = 0, timer = 0;
 
         function now() { return store === live ? (isPaused ? pausedAt : performance.now() + clock) : Infinity; }
@@ -248,17 +236,14 @@ extension InspectorPage {
           if (hasChanged) rebuildItems();
           if (hasChanged) followNewest();
           rebuildAxis();
-          followTime();
-          renderAxis();
           renderRows();
           renderBrackets();
           if (hasChanged) renderSummary();
+          refreshDetails();
           hasChanged = false;
           clearTimeout(timer);
-          if (shown.some(isRunning) && store === live && !isPaused && !document.hidden) {
-            timer = setTimeout(() => invalidate(), reducedMotion.matches ? 1_000 : 100);
-            updateRunningDetails();
-          }
+          const isMoving = shown.some(isRunning) && store === live && !isPaused && !document.hidden;
+          if (isMoving) timer = setTimeout(() => invalidate(), reducedMotion.matches ? 1_000 : 100);
         }
 
         function rebuildItems() {
@@ -267,8 +252,8 @@ extension InspectorPage {
           items = [];
           for (const request of shown) {
             items.push({ key: `${request.id}`, request });
-            if (!expanded.has(request.id)) continue;
-            request.exchanges.forEach((exchange, position) => items.push({ key: `${request.id}/${position}`, request, exchange, position }));
+            const nested = expanded.has(request.id) ? request.exchanges : [];
+            items.push(...nested.map((exchange, position) => ({ key: `${request.id}/${position}`, request, exchange, position })));
           }
           hasSeveralHosts = new Set(shown.map((request) => request.host)).size > 1;
           if (!items.some((item) => item.key === activeKey)) activeKey = items[0]?.key ?? null;
@@ -287,44 +272,33 @@ extension InspectorPage {
           }
           elements.empty.hidden = items.length > 0;
           const isEmpty = !store.requests.size;
-          setText(elements.empty, isEmpty ? "No requests yet. They appear here as the client sends them." : "No request matches the filter.");
-          announceCount();
-          refreshDetails();
+          setText(elements.empty, isEmpty ? "No requests yet. They appear when a client sends them." : "No request matches the filter.");
         }
 
         // MARK: Time axis
 
-        // The axis spans the requests in view, so that their bars stay legible in a long list. When zoomed, it spans all shown requests.
+        // The axis spans the requests in view, so that their bars stay legible in a long list.
         const axis = {
-          segments: [], scale: 1, zoom: null, gapWidth: 0, version: 0, key: "",
+          segments: [], scale: 1, zoom: 1, gapWidth: 0, version: 0, key: "",
 
           x(time) {
             const segment = this.segments.findLast((candidate) => candidate.from <= time) ?? this.segments[0];
-            return segment ? segment.x + (Math.min(Math.max(time, segment.from), segment.to) - segment.from) * this.scale : 0;
-          },
-
-          time(x) {
-            const segment = this.segments.findLast((candidate) => candidate.x <= x) ?? this.segments[0];
-            return Math.min(segment.to, segment.from + Math.max(0, x - segment.x) / this.scale);
+            return segment.x + (Math.min(Math.max(time, segment.from), segment.to) - segment.from) * this.scale;
           },
         };
 
         function rebuildAxis() {
-          const busy = busySegments(axis.zoom ? shown : requestsInView()), available = Math.max(120, view.width - view.listWidth - 14);
-          const total = busy.reduce((sum, segment) => sum + segment.to - segment.from, 0);
-          const gapWidth = axis.zoom ? GAP_WIDTH : Math.min(GAP_WIDTH, available * 0.3 / busy.length);
-          const scale = axis.zoom ? Math.min(axis.zoom, WIDTH_LIMIT / total) : (available - gapWidth * (busy.length - 1)) / total;
-          const key = [scale, gapWidth, view.width, view.listWidth, ...busy.flatMap((segment) => [segment.from, segment.to])].join();
+          const segments = busySegments(requestsInView()), width = Math.max(120, (view.width - view.listWidth) * axis.zoom - 14);
+          const gapWidth = Math.min(GAP_WIDTH, width * 0.3 / segments.length);
+          const scale = (width - gapWidth * (segments.length - 1)) / totalTime(segments);
+          const key = [scale, gapWidth, view.width, view.listWidth, ...segments.flatMap((segment) => [segment.from, segment.to])].join();
           if (key === axis.key) return;
-          let x = 6;
-          for (const segment of busy) {
-            segment.x = x;
-            x += (segment.to - segment.from) * scale + gapWidth;
-          }
-          Object.assign(axis, { key, scale, gapWidth, segments: busy, version: axis.version + 1 });
-          const width = axis.zoom ? Math.max(view.width, view.listWidth + x - gapWidth + 8) : view.width;
-          elements.rows.style.width = elements.head.style.width = `${width}px`;
-          elements.list.classList.toggle("is-wide", width > view.width);
+          segments.reduce((x, segment) => (segment.x = x) + (segment.to - segment.from) * scale + gapWidth, 6);
+          Object.assign(axis, { key, scale, gapWidth, segments, version: axis.version + 1 });
+          elements.rows.style.width = elements.head.style.width = axis.zoom > 1 ? `${view.listWidth + width + 14}px` : "";
+          elements.list.classList.toggle("is-wide", axis.zoom > 1);
+          if (isFollowing && store === live) elements.list.scrollLeft = width;
+          renderAxis();
         }
 
         function requestsInView() {
@@ -365,80 +339,54 @@ extension InspectorPage {
         }
 
         function tickLabel(offset) {
-          if (offset === 0) return "0";
           if (offset < 1_000) return `${+offset.toFixed(3)} ms`;
           if (offset < 60_000) return `${+(offset / 1_000).toFixed(4)} s`;
           const seconds = +(offset % 60_000 / 1_000).toFixed(3), minutes = Math.floor(offset / 60_000);
           return `${minutes}:${seconds < 10 ? "0" : ""}${seconds}`;
         }
 
-        let drawnAxis = "";
-
         function renderAxis() {
-          const key = [axis.version, view.left].join();
-          if (key === drawnAxis) return;
-          drawnAxis = key;
-          const marks = [], lines = [], from = view.left - 100, to = view.left + view.width - view.listWidth;
+          const gaps = [], ticks = [], step = tickStep();
           axis.segments.forEach((segment, index) => {
-            const left = segment.x - axis.gapWidth;
-            if (left > to || axis.x(segment.to) < from) return;
-            if (index > 0) {
-              marks.push({ x: left + axis.gapWidth / 2, text: duration(segment.from - axis.segments[index - 1].to), isGap: true });
-              lines.push(place(make("i", { class: "gap" }), left + 3, axis.gapWidth - 6));
+            if (index > 0) gaps.push({ x: segment.x - axis.gapWidth, text: duration(segment.from - axis.segments[index - 1].to) });
+            // Times count from the inspector's start, so that they stay the same when the list scrolls.
+            for (let n = Math.ceil(segment.from / step); n * step <= segment.to; n += 1) {
+              ticks.push({ x: axis.x(n * step), text: tickLabel(n * step) });
             }
-            const ticks = ticksOf(segment, from, to);
-            marks.push(...ticks);
-            lines.push(...ticks.map(({ x }) => place(make("i"), x)));
           });
-          elements.ticks.replaceChildren(...tickElements(marks, to));
-          elements.lines.replaceChildren(...lines);
+          const gapLines = gaps.map(({ x }) => place(make("i", { class: "gap" }), x + 3, axis.gapWidth - 6));
+          elements.lines.replaceChildren(...gapLines, ...ticks.map(({ x }) => place(make("i"), x)));
+          elements.ticks.replaceChildren(...axisLabels(gaps, ticks));
         }
 
-        // Times count from the inspector's start, so that they stay the same when the list scrolls.
-        function ticksOf(segment, from, to) {
-          const ticks = [], step = tickStep(), first = Math.max(segment.from, axis.time(Math.max(from, segment.x)));
-          for (let n = Math.ceil(first / step - 1e-6); n * step <= segment.to; n += 1) {
-            const x = segment.x + (n * step - segment.from) * axis.scale;
-            if (x > to) break;
-            ticks.push({ x, text: tickLabel(n * step) });
-          }
-          return ticks;
-        }
-
-        // Drops a label that would overlap another one. The gaps' labels are placed first.
-        function tickElements(marks, limit) {
-          const taken = [];
-          return marks.toSorted((a, b) => Boolean(b.isGap) - Boolean(a.isGap)).flatMap(({ x, text, isGap }) => {
-            // The width is an estimate: measuring would force a layout.
-            const width = 8 + text.length * 6.6, left = isGap ? x - width / 2 : x, right = left + width;
-            if (right > limit || taken.some((other) => left < other.right && right > other.left)) return [];
-            taken.push({ left, right: right + 6 });
-            return place(make("span", { class: isGap && "gap" }, text), left, isGap ? width : null);
+        // Drops a label that would overlap another one. Widths are estimates, because measuring would force a layout.
+        function axisLabels(gaps, ticks) {
+          const taken = [], limit = axis.x(Infinity) + 8, widthOf = (text) => 8 + text.length * 6.6;
+          const centered = gaps.map(({ x, text }) => ({ x: x + (axis.gapWidth - widthOf(text)) / 2, text, name: "gap" }));
+          return [...centered, ...ticks].flatMap(({ x, text, name }) => {
+            const right = x + widthOf(text);
+            if (right > limit || taken.some((other) => x < other.right && right > other.x)) return [];
+            taken.push({ x, right: right + 6 });
+            return place(make("span", { class: name }, text), x, name && widthOf(text));
           });
         }
 
         function zoom(factor) {
-          const request = itemAt(activeKey)?.request, width = view.width - view.listWidth;
-          const x = request ? axis.x(request.start) - view.left : -1;
-          const anchor = x >= 0 && x < width ? x : width / 2, time = axis.time(view.left + anchor);
-          axis.zoom = factor ? axis.scale * factor : null;
+          const middle = (view.width - view.listWidth) / 2, before = axis.zoom;
+          axis.zoom = Math.min(ZOOM_LIMIT, Math.max(1, axis.zoom * factor));
+          const left = (elements.list.scrollLeft + middle) * axis.zoom / before - middle;
           rebuildAxis();
-          elements.list.scrollLeft = view.left = axis.zoom ? Math.max(0, axis.x(time) - anchor) : 0;
+          elements.list.scrollLeft = left;
           invalidate();
         }
 
         function followNewest() {
           if (!isFollowing || store !== live) return;
           const top = Math.max(0, (items.length + 1) * ROW_HEIGHT - view.height);
-          if (Math.abs(view.top - top) > 1) elements.list.scrollTop = view.setTop = view.top = top;
+          if (Math.abs(view.top - top) > 1) scrollListTo(top);
         }
 
-        function followTime() {
-          if (!isFollowing || store !== live || !axis.zoom || !shown.length) return;
-          const end = Math.max(...shown.slice(-50).map((request) => request.end ?? now()));
-          const left = Math.max(0, axis.x(end) - (view.width - view.listWidth) + 40);
-          if (Math.abs(view.left - left) > 1) elements.list.scrollLeft = view.left = left;
-        }
+        function scrollListTo(top) { elements.list.scrollTop = view.setTop = view.top = Math.max(0, top); }
 
         function setFollowing(value) {
           isFollowing = value;
@@ -452,7 +400,7 @@ extension InspectorPage {
 
         // Only the rows in view, some beyond, and the row with the focus are elements.
         function renderRows() {
-          const first = Math.max(0, Math.floor(view.top / ROW_HEIGHT) - OVERSCAN), last = Math.ceil((view.top + view.height) / ROW_HEIGHT) + OVERSCAN;
+          const first = Math.floor(view.top / ROW_HEIGHT) - OVERSCAN, last = Math.ceil((view.top + view.height) / ROW_HEIGHT) + OVERSCAN;
           const wanted = new Map([...items.entries()].filter(([index, item]) => index >= first && index < last || item.key === activeKey));
           const keys = new Set([...wanted.values()].map((item) => item.key));
           for (const [key, row] of views) {
@@ -466,16 +414,17 @@ extension InspectorPage {
           }
         }
 
-        function makeRow(item) {
-          const cells = Object.fromEntries(Object.keys(COLUMNS).map((name) => [name, make("span", { role: "gridcell", "data-column": name })]));
-          const extent = make("span", { class: "extent", "aria-hidden": "true" }), time = make("div", { class: "time", role: "gridcell" }, extent);
-          const owner = item.exchange ? { "data-exchange": item.exchange.id, "data-of": item.request.id } : { "data-request": item.request.id };
-          const element = make("div", { role: "row", "data-key": item.key, "aria-level": item.exchange ? 2 : 1, ...owner },
+        function makeRow({ key, request, exchange }) {
+          const makeCell = (name) => make("span", { role: "gridcell", "data-column": name });
+          const cells = Object.fromEntries(Object.keys(COLUMNS).map((name) => [name, makeCell(name)]));
+          const extent = make("span", { class: "extent" }), time = make("div", { class: "time", role: "gridcell" }, extent);
+          const own = exchange ? { "data-exchange": exchange.id, "data-of": request.id } : { "data-request": request.id };
+          const element = make("div", { role: "row", "data-key": key, "aria-level": exchange ? 2 : 1, ...own },
             make("div", { class: "cells", role: "presentation" }, Object.values(cells)), time);
           cells.id.append(make("span", { class: "disclosure" }), make("span"));
           cells.path.append(make("span"), make("span", { class: "host" }));
           const row = { element, cells, time, extent, bars: [], source: null, segments: [], drawn: -1 };
-          views.set(item.key, row);
+          views.set(key, row);
           return row;
         }
 
@@ -505,7 +454,7 @@ extension InspectorPage {
           setAttribute(cells.path, "title", safeLine(error ? `${url} — ${error}` : url));
           element.className = `row ${texts.state}`;
           row.source = request;
-          row.segments = exchange ? exchangeSegments(exchange) : requestSegments(request);
+          row.segments = exchange ? exchangeSegments(request, exchange) : requestSegments(request);
           row.drawn = -1;
         }
 
@@ -519,11 +468,12 @@ extension InspectorPage {
         }
 
         function exchangeTexts(request, exchange) {
+          const hasFailed = isFailed(request, exchange), word = hasFailed ? "failed" : exchange.error ? "paused" : "…";
           return {
-            method: safeLine(exchange.method, 30), status: `${exchange.status ?? (exchange.error ? "failed" : "…")}`,
+            method: safeLine(exchange.method, 30), status: `${exchange.status ?? word}`,
             source: exchange.isJoined ? joinedText(exchange) : `attempt ${exchange.attempt}${reasonText(request, exchange)}`,
             tries: `${exchange.attempt}`, bytes: "", time: exchange.end == null ? "" : duration(exchange.end - exchange.start),
-            state: exchange.error || exchange.status >= 400 ? "is-bad" : exchange.status >= 300 ? "is-warn" : "",
+            state: hasFailed || exchange.status >= 400 ? "is-bad" : exchange.status >= 300 ? "is-warn" : "",
           };
         }
 
@@ -544,7 +494,7 @@ extension InspectorPage {
         function sourceText(request) {
           const joined = request.exchanges.findLast((exchange) => exchange.isJoined);
           const sharing = joined ? joinedText(joined) : store.sharedFlights(request).length ? "started" : null;
-          // A joined caller has its response from the network if it says nothing else.
+          // "joined" implies "network".
           return [joined && !hasCacheSource(request) ? null : request.source, sharing].filter(Boolean).join(" · ");
         }
 
@@ -557,17 +507,16 @@ extension InspectorPage {
             let lane = ends.findIndex((end) => end <= exchange.start);
             if (lane < 0) lane = ends.length;
             ends[lane] = exchange.end ?? Infinity;
-            segments.push(...exchangeSegments(exchange).map((segment) => ({ ...segment, lane: lane % LANES })));
+            segments.push(...exchangeSegments(request, exchange).map((segment) => ({ ...segment, lane: lane % LANES })));
           }
           const height = BAR_HEIGHT / Math.min(LANES, ends.length || 1);
           for (const segment of segments) Object.assign(segment, { top: 7 + segment.lane * height, height });
           return [...segments, ...request.spans];
         }
 
-        function exchangeSegments(exchange) {
-          const phases = store.phases(exchange), note = exchange.isJoined ? joinedText(exchange) : null;
-          const isLast = (phase) => phase === phases.at(-1);
-          return phases.map((phase) => ({ ...phase, isJoined: exchange.isJoined, isFailed: Boolean(exchange.error) && isLast(phase), note }));
+        function exchangeSegments(request, exchange) {
+          const phases = phasesOf(exchange), { isJoined } = exchange, note = isJoined ? joinedText(exchange) : null;
+          return phases.map((phase) => ({ ...phase, isJoined, isFailed: phase === phases.at(-1) && isFailed(request, exchange), note }));
         }
 
         function drawBars(row, { start, end }) {
@@ -586,8 +535,10 @@ extension InspectorPage {
         }
 
         function styleBar(bar, segment, time) {
-          const classes = { bar: true, "is-wait": KINDS[segment.kind]?.isWait, "is-joined": segment.isJoined, "is-failed": segment.isFailed };
-          bar.className = Object.keys(classes).filter((name) => classes[name]).join(" ");
+          bar.className = "bar";
+          bar.classList.toggle("is-wait", Boolean(KINDS[segment.kind]?.isWait));
+          bar.classList.toggle("is-joined", Boolean(segment.isJoined));
+          bar.classList.toggle("is-failed", Boolean(segment.isFailed));
           bar.style.top = segment.height ? `${segment.top}px` : "";
           bar.style.height = segment.height ? `${segment.height}px` : "";
           setAttribute(bar, "data-kind", segment.kind);
@@ -600,9 +551,9 @@ extension InspectorPage {
           return width;
         }
 
-        function segmentText(segment, time) {
-          const text = `${kindLabel(segment.kind)} ${duration((segment.end ?? time) - segment.start)}${segment.end == null ? " so far" : ""}`;
-          return segment.note ? `${text} (${safeLine(segment.note, 200)})` : text;
+        function segmentText({ kind, start, end, note }, time) {
+          const text = `${kindLabel(kind)} ${duration((end ?? time) - start)}${end == null ? " so far" : ""}`;
+          return note ? `${text} (${safeLine(note, 200)})` : text;
         }
 
         function kindLabel(kind) { return KINDS[kind]?.label ?? safeLine(kind, 40); }
@@ -614,9 +565,9 @@ extension InspectorPage {
           const indexes = new Map(items.flatMap((item, index) => (item.exchange ? [] : [[item.request, index]])));
           const found = new Map(), laneEnds = [];
           for (const flight of store.flights.values()) {
-            const members = flight.callers.filter((caller) => indexes.has(caller)).map((caller) => ({ caller, index: indexes.get(caller) }));
-            const key = members.map(({ caller }) => caller.id).join();
-            if (flight.callers.length > 1 && members.length && !found.has(key)) {
+            const callers = [...flight.callers].filter((caller) => indexes.has(caller));
+            const members = callers.map((caller) => ({ caller, index: indexes.get(caller) })), key = callers.map(({ id }) => id).join();
+            if (flight.callers.size > 1 && members.length && !found.has(key)) {
               found.set(key, { flight, members, first: members[0].index, last: members.at(-1).index });
             }
           }
@@ -628,8 +579,6 @@ extension InspectorPage {
           }
           return list;
         }
-
-        let drawnBrackets = [];
 
         function renderBrackets() {
           const first = Math.floor(view.top / ROW_HEIGHT / OVERSCAN - 1) * OVERSCAN, last = first + view.height / ROW_HEIGHT + 3 * OVERSCAN;
@@ -646,9 +595,9 @@ extension InspectorPage {
           element.style.height = `${(bracket.last - bracket.first) * ROW_HEIGHT}px`;
           element.style.left = `${8 + lane % LANES * 7}px`;
           for (const { caller, index } of bracket.members.filter((member) => member.index >= first && member.index <= last)) {
-            const isStarter = caller === flight.starter, starter = flight.starter ? `#${flight.starter.id}` : "a forgotten request";
-            const text = isStarter ? `#${caller.id} started exchange ${flight.id}` : `#${caller.id} joined exchange ${flight.id} of ${starter}`;
-            const dot = make("i", { class: isStarter && "is-starter", title: text });
+            const isStarter = caller === flight.starter;
+            const title = `#${caller.id} ${isStarter ? "started" : "joined"} exchange ${flight.id}`;
+            const dot = make("i", { class: isStarter && "is-starter", title });
             dot.style.top = `${(index - bracket.first) * ROW_HEIGHT - 4}px`;
             element.append(dot);
           }
@@ -676,10 +625,9 @@ extension InspectorPage {
             return ["waiting for the token refresh that ", refresher ? link(refresher) : "another request", " started"];
           },
           retry: (request, span) => {
-            const next = request.exchanges.find((exchange) => span.end != null && exchange.start >= span.end - 1);
+            const next = request.exchanges.find((exchange) => exchange.start >= span.end - 1);
             return [`waiting before ${next ? `attempt ${next.attempt}` : "the next attempt"}`];
           },
-          pause: () => ["paused"],
           network: () => ["waiting for a network"],
           decode: () => ["validating and decoding the response"],
         };
@@ -700,7 +648,8 @@ extension InspectorPage {
             const outcomes = group.slice(0, 8).map(outcomeText).join("; ");
             return [`in ${group.length} exchanges that overlapped (${outcomes}${group.length > 8 ? "; …" : ""})`];
           }
-          const [exchange] = group, starter = store.starter(exchange), attempt = request.attempts > 1 ? `, attempt ${exchange.attempt}` : "";
+          const [exchange] = group, starter = store.starter(exchange);
+          const attempt = request.attempts > 1 ? `, attempt ${exchange.attempt}` : "";
           const text = `${safeLine(exchange.method, 30)} ${safeLine(splitURL(exchange.url)[1], 80)} (${outcomeText(exchange)}${attempt})`;
           return exchange.isJoined ? [`sharing ${text}, which `, starter ? link(starter) : "another request", " started"] : [`in ${text}`];
         }
@@ -723,9 +672,9 @@ extension InspectorPage {
         function stepsOf(request, end) {
           const spans = request.spans.map((span) => ({ ...span, end: span.end ?? end }));
           const pauses = spans.filter((span) => span.kind === "pause" || span.kind === "network");
-          const waits = spans.map((span, index) => ({ ...span, ms: span.end - span.start, parts: () => spanParts(request, request.spans[index]) }));
+          const waits = spans.map((span) => ({ ...span, ms: span.end - span.start, parts: () => spanParts(request, span) }));
           const groups = exchangeGroups(request, end).map((group) => {
-            const phases = group.exchanges.length > 1 ? [] : store.phases(group.exchanges[0]);
+            const phases = group.exchanges.length > 1 ? [] : phasesOf(group.exchanges[0]);
             const longest = phases.toSorted((a, b) => (b.end ?? end) - b.start - ((a.end ?? end) - a.start))[0];
             const paused = pauses.reduce((sum, span) => sum + Math.max(0, overlap(span, group)), 0);
             return {
@@ -737,14 +686,14 @@ extension InspectorPage {
         }
 
         function whereTimeWent(request, steps, end) {
-          const total = end - request.start, covered = mergeSpans(steps.map((step) => ({ from: step.start, to: Math.min(step.end, end) })), 0);
-          const rest = total - totalTime(covered), verbs = { failed: "failed after", dropped: "was dropped after" };
+          const total = end - request.start, verbs = { failed: "failed after", dropped: "was dropped after" };
+          const rest = total - totalTime(mergeSpans(steps.map((step) => ({ from: step.start, to: Math.min(step.end, end) })), 0));
           const all = rest > Math.max(1, total * 0.01) ? [...steps, { ms: rest, parts: () => ["outside of these steps"] }] : steps;
           const longest = all.toSorted((a, b) => b.ms - a.ms).filter((step) => step.ms >= total * 0.01).slice(0, 5);
           const phrases = longest.map((step) => [make("b", {}, duration(step.ms)), " ", ...step.parts()]);
-          const others = all.filter((step) => !longest.includes(step)), othersTime = others.reduce((sum, step) => sum + step.ms, 0);
-          if (phrases.length && othersTime >= total * 0.01) phrases.push([`${duration(othersTime)} in ${plural(others.length, "shorter step")}`]);
-          const opening = isRunning(request) ? `has taken ${duration(total)} so far` : `${verbs[request.state] ?? "took"} ${duration(total)}`;
+          const others = all.filter((step) => !longest.includes(step)), time = others.reduce((sum, step) => sum + step.ms, 0);
+          if (phrases.length && time >= total * 0.01) phrases.push([`${duration(time)} in ${plural(others.length, "shorter step")}`]);
+          const verb = isRunning(request) ? "has been running for" : verbs[request.state] ?? "took", opening = `${verb} ${duration(total)}`;
           return make("p", { class: "why" }, `#${request.id} ${opening}${phrases.length ? ": " : ""}`, ...enumerate(phrases, "; "), ".");
         }
 
@@ -760,23 +709,24 @@ extension InspectorPage {
             list.push([SOURCE_TEXTS[request.source], exchanges.length || store.archive ? "" : " Nothing was sent."]);
           }
           if (flights.length) list.push(sharingFact(flights));
-          else if (exchanges.some((exchange) => exchange.isJoined)) list.push(["It joined an exchange of a request that is no longer in the list."]);
+          else if (exchanges.some(({ isJoined }) => isJoined)) list.push(["It joined an exchange of a request that has left the list."]);
           return list.map((parts) => make("p", { class: "why" }, ...parts));
         }
 
         function sharingFact(flights) {
-          const callers = [...new Set(flights.flatMap((flight) => flight.callers))].sort((a, b) => a.id - b.id);
+          const callers = [...new Set(flights.flatMap((flight) => [...flight.callers]))].sort((a, b) => a.id - b.id);
           const starters = [...new Set(flights.map((flight) => flight.starter).filter(Boolean))];
           const joined = callers.filter((caller) => !starters.includes(caller));
           const started = starters.length ? [...links(starters), ` started ${flights.length > 1 ? "them" : "it"}; `] : [];
-          return [`${callers.length} requests caused only ${plural(flights.length, "exchange")}: `, ...started, ...links(joined), " joined."];
+          const sent = `${callers.length} requests caused only ${plural(flights.length, "exchange")}: `;
+          return [sent, ...started, ...links(joined), " joined."];
         }
 
         function stepElement(step, request) {
           const phases = step.phases?.length > 1
             ? make("span", { class: "note" }, ` — ${step.phases.map((phase) => segmentText(phase, step.end)).join(", ")}`) : null;
-          const offset = make("span", { class: "at", title: "Time since the start of the request" }, `+${duration(Math.max(0, step.start - request.start))}`);
-          return make("li", {}, makeSwatch(step.kind), make("b", {}, duration(step.ms)), make("span", {}, ...step.parts(), phases), offset);
+          const offset = `+${duration(Math.max(0, step.start - request.start))}`, at = make("span", { class: "at" }, offset);
+          return make("li", {}, makeSwatch(step.kind), make("b", {}, duration(step.ms)), make("span", {}, ...step.parts(), phases), at);
         }
 
         function explanation(request) {
@@ -791,13 +741,15 @@ extension InspectorPage {
 
         let details = null, detailsTimer = 0, explained = { request: null, time: 0 };
 
-        function openDetails(id, exchangeIndex) {
-          if (selected !== id) details = null;
-          selected = id;
+        function openDetails({ key, request, position }) {
+          if (selected !== request.id) details = null;
+          selected = request.id;
           setFollowing(false);
           elements.details.hidden = false;
           renderDetails();
-          loadDetails(id, exchangeIndex);
+          loadDetails(request.id, position);
+          measure();
+          focusRow(key);
           invalidate();
         }
 
@@ -809,11 +761,11 @@ extension InspectorPage {
           focusRow(activeKey);
         }
 
-        // Loads the details again if the request has changed.
+        // Loads the details again if the request has changed. While it runs, its explanation changes with the time.
         function refreshDetails() {
-          const request = store.requests.get(selected);
-          if (!request || explained.request === request) return;
-          renderWhy();
+          const request = store.requests.get(selected), isNew = request && explained.request !== request;
+          if (isNew || request && isRunning(request) && performance.now() > explained.time + 1_000) renderWhy();
+          if (!isNew) return;
           clearTimeout(detailsTimer);
           detailsTimer = setTimeout(() => loadDetails(request.id), 250);
         }
@@ -839,33 +791,31 @@ extension InspectorPage {
           renderWhy();
           if (!details) return elements.messages.replaceChildren(make("p", { class: "note" }, "Loading…"));
           const top = elements.messages.scrollTop, hadFocus = elements.messages.contains(document.activeElement);
-          const response = details.response && messageFold("Response", details.response, true), exchanges = exchangesFold(request, exchangeIndex);
-          elements.messages.replaceChildren(...[response, messageFold("Request", details.request), exchanges].filter(Boolean));
+          const response = details.response && messageFold("Response", details.response, true);
+          const folds = [response, messageFold("Request", details.request), exchangesFold(request, exchangeIndex)];
+          elements.messages.replaceChildren(...folds.filter(Boolean));
           elements.messages.scrollTop = top;
           elements.messages.querySelector(`[data-fold="exchange ${exchangeIndex}"]`)?.scrollIntoView({ block: "start" });
           if (hadFocus) elements.title.focus();
-        }
-
-        function updateRunningDetails() {
-          const request = store.requests.get(selected);
-          if (request && isRunning(request) && performance.now() > explained.time + 1_000) renderWhy();
         }
 
         function renderWhy() {
           const request = store.requests.get(selected);
           // Replacing a link that has the focus would lose the focus, and replacing text would lose the selection.
           const isSelecting = !getSelection().isCollapsed && elements.why.contains(getSelection().anchorNode);
-          if (!request || isSelecting || elements.why.contains(document.activeElement)) return;
+          const isInUse = explained.request?.id === selected && (isSelecting || elements.why.contains(document.activeElement));
           explained = { request, time: performance.now() };
+          if (!request || isInUse) return;
           const section = (title, isShown, ...content) => (isShown ? [make("h3", {}, title), ...content] : []);
-          const error = details?.error ?? request.error, warnings = details?.warnings ?? [];
+          const error = details?.error ?? request.error, warnings = (details?.warnings ?? []).map((text) => make("li", {}, safeLine(text)));
           const waits = Object.entries(details?.waits ?? {}).map(([kind, ms]) => [kindLabel(kind), duration(ms)]);
           const tags = Object.entries(request.tags ?? {});
           elements.why.replaceChildren(...[
             make("h3", {}, "Where the time went"), ...explanation(request),
             ...section("Error", error, make("pre", { class: "problem" }, safeText(error))),
-            ...section("Warnings", warnings.length, make("ul", {}, warnings.map((text) => make("li", { class: "warning" }, safeLine(text))))),
-            ...section("Waits, in all", waits.length, pairs(waits)), ...section("Tags", tags.length, pairs(tags)), ...curlElements(details?.curl),
+            ...section("Warnings", warnings.length, make("ul", { class: "warning" }, warnings)),
+            ...section("Waits, in all", waits.length, pairs(waits)),
+            ...section("Tags", tags.length, pairs(tags)), ...curlElements(details?.curl),
           ].filter(Boolean));
         }
 
@@ -888,8 +838,8 @@ extension InspectorPage {
         }
 
         function pairs(entries) {
-          const row = ([name, value]) => make("tr", {}, make("th", { scope: "row" }, safeLine(name, 400)), make("td", {}, safeLine(value, 8_000)));
-          return make("table", { class: "pairs" }, make("tbody", {}, entries.map(row)));
+          return make("table", { class: "pairs" }, make("tbody", {}, entries.map(([name, value]) =>
+            make("tr", {}, make("th", { scope: "row" }, safeLine(name, 400)), make("td", {}, safeLine(value, 8_000))))));
         }
 
         // A fold, and a node of a JSON tree, make their content when they open: that keeps a large document cheap.
@@ -901,12 +851,14 @@ extension InspectorPage {
           return element;
         }
 
-        function fold(key, summary, content, isOpen = false) { return lazyDetails({ class: "fold", "data-fold": key, open: isOpen }, summary, content); }
+        function fold(key, summary, content, isOpen = false) {
+          return lazyDetails({ class: "fold", "data-fold": key, open: isOpen }, summary, content);
+        }
 
         function messageFold(title, message, isOpen) {
           const first = message.status ?? safeLine(message.method, 30), size = message.body ? `, ${byteCount(message.body.size)}` : "";
-          const summary = [make("b", {}, title), ` ${first} `, make("small", {}, `${plural(message.headers.length, "header field")}${size}`)];
-          return fold(title, summary, () => [
+          const small = make("small", {}, `${plural(message.headers.length, "header field")}${size}`);
+          return fold(title, [make("b", {}, title), ` ${first} `, small], () => [
             make("p", { class: "note url" }, safeLine(message.url, 20_000)), pairs(message.headers.map(({ name, value }) => [name, value])),
             ...(message.body ? bodyElements(message.body) : []),
           ], isOpen);
@@ -919,7 +871,8 @@ extension InspectorPage {
             const summary = request.exchanges[index], joined = summary?.isJoined ? `, ${joinedText(summary)}` : "";
             const line = `${safeLine(exchange.request.method, 30)} ${safeLine(splitURL(exchange.request.url)[1], 200)}`;
             const outcome = summary ? ` — attempt ${summary.attempt}, ${outcomeText(summary)}${joined}` : "";
-            return fold(`exchange ${index}`, [make("b", {}, line), make("small", {}, outcome)], () => exchangeElements(exchange, summary), index === openIndex);
+            const content = () => exchangeElements(exchange, summary);
+            return fold(`exchange ${index}`, [make("b", {}, line), make("small", {}, outcome)], content, index === openIndex);
           }), openIndex != null);
         }
 
@@ -945,25 +898,25 @@ extension InspectorPage {
           const type = body.mimeType ? `${safeLine(body.mimeType, 100)}, ` : "", note = (text) => make("p", { class: "note" }, text);
           const heading = make("h3", {}, `Body: ${type}${byteCount(body.size)}`), json = parsedJSON(body);
           if (body.omitted) return [heading, note(`Omitted: ${safeLine(body.omitted, 300)}`)];
-          if (body.isBase64 && isImage(body)) return [heading, imageElement(body)];
+          const image = imageElement(body);
+          if (image) return [heading, image];
           if (body.isBase64 || body.text == null) return [heading, note(body.size ? `binary, ${plural(body.size, "byte")}` : "empty")];
           if (!json) return [heading, textElement(body.text)];
-          return [heading, make("div", { class: "tree" }, treeNode(null, json, true)), fold("text", ["As text"], () => [textElement(body.text)])];
+          const tree = make("div", { class: "tree" }, treeNode(null, json, true));
+          return [heading, tree, fold("text", ["As text"], () => [textElement(body.text)])];
         }
 
-        function imageType(body) { return String(body.mimeType ?? "").split(";")[0].trim().toLowerCase(); }
-
-        function isImage(body) { return IMAGE_TYPES.has(imageType(body)) && /^[A-Za-z0-9+/=\s]*$/.test(body.text ?? "-"); }
-
-        function imageElement(body) {
-          const alt = `The body as an image, ${byteCount(body.size)}`;
-          return make("img", { class: "body-image", src: `data:${imageType(body)};base64,${body.text}`, alt });
+        function imageElement({ mimeType, text, isBase64, size }) {
+          const type = String(mimeType ?? "").split(";")[0].trim().toLowerCase();
+          if (!isBase64 || !IMAGE_TYPES.has(type) || !/^[A-Za-z0-9+/=\s]*$/.test(text)) return null;
+          return make("img", { class: "body-image", src: `data:${type};base64,${text}`, alt: `The body as an image, ${byteCount(size)}` });
         }
 
         function textElement(text) {
           const pre = make("pre", { "data-part": "body", tabindex: 0 }, safeText(text.slice(0, BODY_LIMIT)));
           if (text.length <= BODY_LIMIT) return pre;
-          const more = makeButton(`Show all ${text.length.toLocaleString("en-US")} characters`, {}, () => { setText(pre, safeText(text)); more.remove(); });
+          const showAll = () => { setText(pre, safeText(text)); more.remove(); };
+          const more = makeButton(`Show all ${text.length.toLocaleString("en-US")} characters`, {}, showAll);
           return make("div", {}, pre, more);
         }
 
@@ -985,10 +938,9 @@ extension InspectorPage {
             return make("div", {}, ...label, make("span", { class: isString ? "string" : "other" }, text));
           }
           const entries = Object.entries(value), count = Array.isArray(value) ? `[${entries.length}]` : `{${entries.length}}`;
-          return lazyDetails({ open: isOpen }, [...label, count], () => [
-            ...entries.slice(0, LIST_LIMIT).map(([name, child]) => treeNode(name, child, isOpen && entries.length <= 20)),
-            entries.length > LIST_LIMIT ? make("p", { class: "note" }, `… and ${plural(entries.length - LIST_LIMIT, "more")}, see the text`) : null,
-          ]);
+          const rest = entries.length > LIST_LIMIT ? make("div", {}, `… ${entries.length - LIST_LIMIT} more in the text`) : null;
+          const children = () => entries.slice(0, LIST_LIMIT).map(([name, child]) => treeNode(name, child, isOpen && entries.length <= 20));
+          return lazyDetails({ open: isOpen }, [...label, count], () => [...children(), rest]);
         }
 
         // MARK: Server
@@ -1005,10 +957,11 @@ extension InspectorPage {
 
         function connect() {
           const events = new EventSource(address("/events"));
-          events.onopen = () => setConnectionState("live");
+          const show = (state) => { connectionState = state; renderConnection(); };
+          events.onopen = () => show("live");
           events.onmessage = (event) => receive(JSON.parse(event.data));
           events.onerror = () => {
-            setConnectionState("lost");
+            show("lost");
             // The browser does not reconnect after an HTTP error.
             if (events.readyState === EventSource.CLOSED) setTimeout(connect, 2_000);
           };
@@ -1022,6 +975,7 @@ extension InspectorPage {
         // Keeps only the newest version of each request, because a pause may be long.
         function hold(batch) {
           held.store.apply(batch);
+          held.totals = batch.totals;
           held.kept = batch.kept ?? held.kept;
           held.updates += batch.requests.length;
           renderConnection();
@@ -1030,11 +984,6 @@ extension InspectorPage {
         function applyToLive(batch) {
           live.apply(batch);
           if (store === live) invalidate(true);
-        }
-
-        function setConnectionState(state) {
-          connectionState = state;
-          renderConnection();
         }
 
         function renderConnection() {
@@ -1047,8 +996,8 @@ extension InspectorPage {
         function togglePause() {
           pausedAt = performance.now() + clock;
           isPaused = !isPaused;
-          if (!isPaused && held.updates) applyToLive({ totals: held.store.totals, kept: held.kept, requests: held.store.inOrder() });
-          held = { store: new Store(), kept: null, updates: 0 };
+          if (!isPaused) applyToLive({ ...held, requests: held.store.inOrder() });
+          held = { store: new Store(), totals: null, kept: null, updates: 0 };
           setAttribute(action("pause"), "aria-pressed", String(isPaused));
           setText(action("pause"), isPaused ? "Resume" : "Pause");
           renderConnection();
@@ -1100,7 +1049,7 @@ extension InspectorPage {
           result.archive = new Map(requests.map((summary, index) => [summary.id, archivedDetails(summary, order[index].entry)]));
           const sum = (value) => requests.reduce((total, summary) => total + value(summary), 0);
           const totals = {
-            requests: requests.length, exchanges: sum(({ exchanges }) => exchanges.length), failed: sum((summary) => Number(isBad(summary))),
+            requests: requests.length, exchanges: sum(({ exchanges }) => exchanges.length), failed: requests.filter(isBad).length,
             bytesReceived: sum(({ bytesReceived }) => bytesReceived), bytesSent: sum(({ bytesSent }) => bytesSent),
           };
           result.apply({ requests, totals });
@@ -1118,7 +1067,7 @@ extension InspectorPage {
           const head = start + blocked + dns + connect + tls + amount(timings.send) + amount(timings.wait);
           const end = Math.max(start + amount(entry.time), head + amount(timings.receive)), status = amount(response.status) || null;
           const problem = response._error ?? (status ? null : "no response"), error = problem && String(problem);
-          const connection = { nameLookup: dns, connect, tls, isReused: !(dns + connect + tls), remoteAddress: entry.serverIPAddress ?? null };
+          const connection = { nameLookup: dns, connect, tls, isReused: !(dns + connect + tls), remoteAddress: entry.serverIPAddress };
           const exchange = { id, isJoined: false, attempt: 1, method, url, start: start + blocked, head, end, status, error, connection };
           return {
             id, method, url, host, path, tags: {}, start, end, state: status ? "succeeded" : "failed", status, error,
@@ -1148,12 +1097,10 @@ extension InspectorPage {
           store = next;
           selected = details = null;
           expanded.clear();
-          for (const row of views.values()) row.element.remove();
-          views.clear();
           elements.details.hidden = true;
           elements.banner.hidden = next === live;
           for (const name of ["pause", "clear", "export", "follow"]) action(name).disabled = next !== live;
-          axis.zoom = null;
+          axis.zoom = 1;
           elements.list.scrollTop = view.top = 0;
           renderConnection();
           invalidate(true);
@@ -1161,18 +1108,7 @@ extension InspectorPage {
 
         // MARK: Announcements
 
-        let announcedAt = 0, announcement = 0;
-
-        function announceCount() {
-          clearTimeout(announcement);
-          announcement = setTimeout(() => {
-            announcedAt = performance.now();
-            setText(elements.status, `${plural(shown.length, "request")}, ${shown.filter(isRunning).length} running`);
-          }, Math.max(500, announcedAt + 5_000 - performance.now()));
-        }
-
         function announce(text, isProblem = false) {
-          clearTimeout(announcement);
           setText(elements.status, text);
           if (!isProblem) return;
           const notice = make("span", { class: "problem", "data-notice": true }, safeLine(text, 300));
@@ -1189,7 +1125,7 @@ extension InspectorPage {
           activeKey = key;
           const top = index * ROW_HEIGHT, bottom = top + 2 * ROW_HEIGHT - view.height;
           if (top < view.top) setFollowing(false);
-          if (top < view.top || bottom > view.top) elements.list.scrollTop = view.setTop = view.top = Math.max(0, top < view.top ? top : bottom);
+          if (top < view.top || bottom > view.top) scrollListTo(top < view.top ? top : bottom);
           renderRows();
           views.get(key)?.element.focus({ preventScroll: true });
         }
@@ -1201,7 +1137,8 @@ extension InspectorPage {
             rebuildItems();
             invalidate(true);
           }
-          activate(itemAt(String(id)));
+          const item = itemAt(String(id));
+          if (item) openDetails(item);
         }
 
         function toggleRow(id) {
@@ -1225,21 +1162,15 @@ extension InspectorPage {
           if (exchange) focusRow(String(request.id)); else if (expanded.has(request.id)) toggleRow(request.id);
         }
 
-        function activate(item) {
-          if (!item) return;
-          openDetails(item.request.id, item.position);
-          measure();
-          focusRow(item.key);
-        }
-
         const ROW_KEYS = {
           ArrowDown: () => moveBy(1), ArrowUp: () => moveBy(-1), Home: () => moveBy(-Infinity), End: () => moveBy(Infinity),
           PageDown: () => moveBy(pageOfRows()), PageUp: () => moveBy(-pageOfRows()),
-          ArrowRight: goRight, ArrowLeft: goLeft, Enter: activate, " ": activate,
+          ArrowRight: goRight, ArrowLeft: goLeft, Enter: openDetails, " ": openDetails,
         };
         const ACTIONS = {
-          pause: togglePause, clear, export: exportArchive, import: () => elements.file.click(), close: closeDetails, back: () => showStore(live),
-          "zoom-in": () => zoom(ZOOM_STEP), "zoom-out": () => zoom(1 / ZOOM_STEP), fit: () => zoom(null), follow: () => setFollowing(!isFollowing),
+          pause: togglePause, clear, export: exportArchive, import: () => elements.file.click(), back: () => showStore(live),
+          "zoom-in": () => zoom(ZOOM_STEP), "zoom-out": () => zoom(1 / ZOOM_STEP), fit: () => zoom(0),
+          follow: () => setFollowing(!isFollowing), close: closeDetails,
         };
         const PAGE_KEYS = {
           "/": () => elements.search.focus(), "+": ACTIONS["zoom-in"], "=": ACTIONS["zoom-in"], "-": ACTIONS["zoom-out"], "0": ACTIONS.fit,
@@ -1270,15 +1201,14 @@ extension InspectorPage {
             focusRow(item.key);
           } else if (getSelection().isCollapsed) {
             // A click at the end of a selection is meant for the selection.
-            activate(item);
+            openDetails(item);
           }
         }
 
         function handleScroll() {
-          const { scrollTop, scrollLeft } = elements.list;
+          const { scrollTop } = elements.list;
           if (isFollowing && scrollTop < view.setTop - ROW_HEIGHT && scrollTop < view.top) setFollowing(false);
           view.top = scrollTop;
-          view.left = scrollLeft;
           invalidate();
         }
 
@@ -1291,7 +1221,7 @@ extension InspectorPage {
         function start() {
           elements.head.firstElementChild.append(...Object.entries(COLUMNS).map(([name, label]) =>
             make("span", { role: "columnheader", "data-column": name }, label || make("span", { class: "unseen" }, "Shared exchange"))));
-          elements.totals.append(...Object.keys(TOTALS).map((name) => make("div", {}, make("dt"), make("dd", { "data-total": name }, "0"))));
+          elements.totals.append(...Object.keys(TOTALS).map((name) => make("div", {}, make("dt"), make("dd", { "data-total": name }))));
           elements.legend.append(...Object.entries(KINDS).map(([kind, { label }]) => make("li", {}, makeSwatch(kind), label)));
           document.addEventListener("click", handleClick);
           document.addEventListener("keydown", handleKey);

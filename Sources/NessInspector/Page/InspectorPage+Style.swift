@@ -103,7 +103,8 @@ extension InspectorPage {
         .row .cells > [data-column="id"] { display: flex; padding-left: 2px; color: var(--dim); }
         .disclosure { flex: 0 0 18px; height: 100%; position: relative; }
         .row[aria-expanded] .disclosure::before {
-          content: ""; position: absolute; left: 6px; top: 9px; border: 4px solid transparent; border-left: 6px solid var(--dim); border-right: 0;
+          content: ""; position: absolute; left: 6px; top: 9px;
+          border: 4px solid transparent; border-left: 6px solid var(--dim); border-right: 0;
         }
         .row[aria-expanded="true"] .disclosure::before { transform: rotate(90deg); }
         .row[aria-expanded] .disclosure:hover::before { border-left-color: var(--text); }
@@ -147,7 +148,8 @@ extension InspectorPage {
         .details { border-top: 1px solid var(--strong-line); }
         .details > header { display: flex; align-items: center; gap: 10px; padding: 7px 14px; background: var(--raised); }
         .details > header { border-bottom: 1px solid var(--line); }
-        .details h2 { flex: 1; min-width: 0; font-size: 13px; font-weight: 600; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+        .details h2 { flex: 1; min-width: 0; font-size: 13px; font-weight: 600; }
+        .details h2 { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
         .details .columns { flex: 1; min-height: 0; display: grid; grid-template-columns: minmax(320px, 5fr) 7fr; }
         .details .columns > div { overflow: auto; padding: 10px 14px 18px; min-width: 0; overscroll-behavior: contain; }
         .details .columns > div + div { border-left: 1px solid var(--line); }

@@ -39,7 +39,7 @@ enum InspectorPage {
           <button type="button" data-action="follow" aria-pressed="true" title="Keep the newest request in view">Follow</button>
           <span class="group" role="group" aria-label="Time axis">
             <button type="button" data-action="zoom-out" aria-label="Zoom out" title="Zoom out ( − )">−</button>
-            <button type="button" data-action="fit" title="Fit all shown requests ( 0 )">Fit</button>
+            <button type="button" data-action="fit" title="Fit the requests in view ( 0 )">Fit</button>
             <button type="button" data-action="zoom-in" aria-label="Zoom in" title="Zoom in ( + )">+</button>
           </span>
           <button type="button" data-action="export" title="Save the shown requests as a HAR file">Export HAR</button>

@@ -141,7 +141,8 @@ public struct NessError: Error, Sendable {
         }
 
         /// The reason in one line, without secrets. The text may come from the system.
-        private var shownReason: String { redactor.redacted(text: reason).oneLine }
+        /// The reason in one line, without secrets.
+        package var shownReason: String { redactor.redacted(text: reason).oneLine }
 
         /// A redactor for strings about the failure. It masks the secrets of the request, and of all requests that led to the response.
         fileprivate var redactor: Redactor {
