@@ -48,6 +48,28 @@ READ_ROWS = """
 """
 
 
+# The members that HAR 1.2 requires, with their types.
+HAR = {
+    "startedDateTime": str, "time": (int, float), "cache": dict,
+    "timings": {"send": (int, float), "wait": (int, float), "receive": (int, float)},
+    "request": {
+        "method": str, "url": str, "httpVersion": str, "cookies": list, "headers": list, "queryString": list, "headersSize": int,
+        "bodySize": int,
+    },
+    "response": {
+        "status": int, "statusText": str, "httpVersion": str, "cookies": list, "headers": list, "redirectURL": str, "headersSize": int,
+        "bodySize": int, "content": {"size": int, "mimeType": str},
+    },
+}
+
+
+def missing(required, value):
+    """Returns the required members that a JSON object does not have, or that have another type."""
+    if not isinstance(required, dict):
+        return [] if isinstance(value, required) else [repr(value)]
+    return [name for name, type in required.items() if name not in value or missing(type, value[name])]
+
+
 def start_program():
     """Starts the program. Returns it with the address that it prints."""
     program = subprocess.Popen([PROGRAM, "inspect"], stdout=subprocess.PIPE, text=True)
@@ -260,12 +282,14 @@ class InspectorPageTests(unittest.TestCase):
         self.click("export")
         self.until(file.exists, "the file is saved")
         log = json.loads(file.read_text())["log"]
-        self.assertEqual(log["version"], "1.2")
+        self.assertEqual((log["version"], missing({"name": str, "version": str}, log["creator"])), ("1.2", []))
+        self.assertEqual([missing(HAR, entry) for entry in log["entries"]], [[]] * len(log["entries"]))
         return file, log["entries"]
 
     def test_an_export_has_an_entry_for_each_exchange_and_can_be_imported(self):
         self.choose("shared")
-        self.until(lambda: self.count() and self.count() % 6 == 0, "each feed has six callers")
+        self.until(lambda: {row["path"] for row in self.rows()} == {"/feed"}, "the list shows only /feed")
+        self.until(lambda: self.count() % 6 == 0, "each feed has six callers")
         self.click("pause")
         self.assertEqual(len(self.export()[1]), self.count() / 6)
         self.choose("all")
