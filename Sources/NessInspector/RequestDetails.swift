@@ -9,39 +9,40 @@ extension RequestSummary {
     /// Returns the details of the request, as the page reads them.
     func details() -> JSONValue {
         let redactor = redactor
-        let request = record.request
         let shown = exchanges.map { exchange -> JSONValue in
-            let sent = exchange.exchange.request
-            return [
-                "id": JSONValue(exchange.exchange.id), "request": sent.message(redactor, removedLength: exchange.removedLength),
-                "curl": .string(sent.curlCommand),
+            [
+                "id": JSONValue(exchange.exchange.id), "request": exchange.request.message(redactor),
+                "curl": .string(exchange.request.curlCommand),
                 "response": exchange.response?.message(redactor, removedLength: exchange.outcome?.removedLength) ?? .null,
                 "error": JSONValue(exchange.outcome?.description),
             ]
         }
         return [
-            "summary": json(redactor), "request": request.value.message(redactor, removedLength: request.removedLength),
-            "curl": .string(request.value.curlCommand),
+            "summary": json(redactor), "request": record.request.message(redactor), "curl": .string(record.request.curlCommand),
             "response": outcome?.response?.message(redactor, removedLength: outcome?.removedLength) ?? .null,
             "error": JSONValue(outcome?.description),
             "warnings": .array(warnings.map(JSONValue.string)),
-            "waits": .object([String: JSONValue](uniqueKeysWithValues: (metrics?.waits ?? [:]).map { ($0.rawValue, $1.json) })),
             "exchanges": .array(shown),
         ]
     }
 }
 
-extension HTTPRequest {
-    fileprivate func message(_ redactor: Redactor, removedLength: Int64?) -> JSONValue {
-        var content = recordedBody(by: redactor)
+extension KeptRequest {
+    fileprivate func message(_ redactor: Redactor) -> JSONValue {
+        var content = value.recordedBody(by: redactor)
         if removedLength != nil { content?.text = nil }
-        let reason =
-            removedLength != nil
-            ? tooLong
-            : body?.data == nil ? "not in memory" : unsearchable
+        let reason = removedLength != nil ? tooLong : value.body?.data == nil ? "not in memory" : unsearchable
         return .message(
-            method: method.rawValue, url: redactor.redacted(url), status: nil, headers: redactor.recorded(sentHeaders),
-            body: content?.json(size: removedLength ?? body?.length, omitted: reason) ?? .null)
+            method: value.method.rawValue, url: redactor.redacted(value.url), status: nil, headers: redactor.recorded(value.sentHeaders),
+            body: content?.json(size: removedLength ?? value.body?.length, omitted: reason) ?? .null)
+    }
+
+    /// The request as a command for `curl`, without a body that was removed.
+    fileprivate var curlCommand: String {
+        guard let removedLength else { return value.curlCommand }
+        var request = value
+        request.body = nil
+        return "\(request.curlCommand)  # without its body of \(removedLength) bytes"
     }
 }
 

@@ -12,7 +12,7 @@ struct RequestRecord: Sendable {
         case wait(WaitingPlace)
         case waited(WaitingPlace)
         case refresh
-        case begin(RequestExchange, removedLength: Int64? = nil)
+        case begin(RequestExchange)
         case network
         case head(HTTPResponse, exchange: Int)
         case end(exchange: Int, Outcome)
@@ -42,6 +42,8 @@ struct RequestRecord: Sendable {
     private(set) var bytes: Int
     /// The number of the inspector's change that changed this record last.
     private(set) var change: Int
+    /// The lengths of the requests' bodies that were removed, by exchange.
+    private(set) var removedLengths: [Int: Int64] = [:]
     /// The exchanges that other callers have started.
     private var joined: Set<Int> = []
     private let limits: Inspector.Limits
@@ -73,11 +75,12 @@ struct RequestRecord: Sendable {
         case .end(let exchange, var outcome):
             keepBody(of: &outcome, counts: !joined.contains(exchange))
             events.append((.end(exchange: exchange, outcome), time))
-        case .begin(var exchange, _):
+        case .begin(var exchange):
             if exchange.isJoined { joined.insert(exchange.id) }
             let kept = KeptRequest(exchange.request, bodyLimit: limits.maximumBodyBytes)
             exchange.request = kept.value
-            events.append((.begin(exchange, removedLength: kept.removedLength), time))
+            removedLengths[exchange.id] = kept.removedLength
+            events.append((.begin(exchange), time))
         default: events.append((event, time))
         }
         return bytes - before
@@ -105,6 +108,8 @@ struct KeptRequest: Sendable {
     private(set) var value: HTTPRequest
     /// The length of the body, if it was removed.
     private(set) var removedLength: Int64?
+
+    init(_ value: HTTPRequest, removedLength: Int64?) { (self.value, self.removedLength) = (value, removedLength) }
 
     init(_ request: HTTPRequest, bodyLimit: Int) {
         value = request

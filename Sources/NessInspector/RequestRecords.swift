@@ -158,7 +158,7 @@ final class RequestRecords: Sendable {
 extension RequestRecords.Totals {
     fileprivate mutating func count(_ event: RequestRecord.Event) {
         switch event {
-        case .begin(let exchange, _):
+        case .begin(let exchange):
             if exchange.isJoined { joined += 1 } else { exchanges += 1 }
         case .retry: retries += 1
         case .outcome(let outcome, let metrics):

@@ -18,8 +18,7 @@ struct RequestSummary: Sendable {
     struct Exchange: Sendable {
         /// The exchange, as it was when it started.
         let exchange: RequestExchange
-        /// The length of the request's body, if it was removed.
-        let removedLength: Int64?
+        let request: KeptRequest
         let attempt: Int
         let start: Duration
         var head: Duration?
@@ -66,8 +65,9 @@ struct RequestSummary: Sendable {
         case .refresh:
             close(.refreshWait, at: time)
             begin(.refresh, at: time)
-        case .begin(let exchange, let length):
-            exchanges.append(Exchange(exchange: exchange, removedLength: length, attempt: max(1, attempts), start: time))
+        case .begin(let exchange):
+            let request = KeptRequest(exchange.request, removedLength: record.removedLengths[exchange.id])
+            exchanges.append(Exchange(exchange: exchange, request: request, attempt: max(1, attempts), start: time))
         case .network: begin(.network, at: time)
         case .head(let response, let id):
             close(.network, at: time)

@@ -70,7 +70,7 @@ extension Interop {
             }
         }
 
-        @Test("clients that are killed twenty times send the whole file once")
+        @Test("clients that are killed up to twenty times send the whole file once")
         func killedClients() async throws {
             let server = try await Servers.get(LitestarTus.self)
             var generator = SeededGenerator(seed: 12)
@@ -85,14 +85,16 @@ extension Interop {
                 @Sendable func length() -> Int {
                     received().flatMap { try? FileManager.default.attributesOfItem(atPath: $0.path)[.size] as? Int } ?? 0
                 }
-                for _ in 0..<20 {
+                var hasKilled = true
+                for _ in 0..<20 where hasKilled {
                     let more = Int.random(in: 1...(3 << 20), using: &generator), enough = min(length() + more, (80 << 20) - 1)
                     let child = try Child(arguments)
                     await untilTrue { length() >= enough }
                     child.kill()
-                    #expect(await child.end().reason == .uncaughtSignal)
+                    // While a busy machine suspends the tests, a child may send the rest. Another one would start over.
+                    hasKilled = await child.end().reason == .uncaughtSignal
                 }
-                #expect(try await Child(arguments).end().status == 0)
+                if hasKilled { #expect(try await Child(arguments).end().status == 0) }
                 #expect(!FileManager.default.fileExists(atPath: record.path))
                 return received()
             }
