@@ -218,14 +218,19 @@ class InspectorPageTests(unittest.TestCase):
         self.search("old")
         exchanges = self.unfold(self.row(path="/old", status="200")["id"])
         self.assertEqual([(row["path"], row["status"]) for row in exchanges], [("/old", "302"), ("/new", "200")])
+        self.assertEqual([row["source"] for row in exchanges], ["first", "redirect"])
 
     def test_a_paused_download_nests_its_continuation(self):
         self.search("film")
         films = lambda: [row for row in self.rows(status="200") if "pause" in row["bars"]]
-        exchanges = self.unfold(self.until(films, "a paused film has ended")[-1]["id"])
+        film = self.until(films, "a paused film has ended")[-1]["id"]
+        exchanges = self.unfold(film)
         self.assertEqual([row["path"] for row in exchanges], ["/film", "/film"])
         self.assertEqual([row["status"] for row in exchanges], ["200", "206"])
-        self.assertIn("range", exchanges[1]["source"])
+        self.assertEqual([row["source"] for row in exchanges], ["first", "range"])
+        details = self.open(film)
+        self.assertIn("stopped by the pause", details)
+        self.assertIn("Body: 1.0 MB, saved to a file", details)
 
     def test_the_filter_and_the_search_narrow_the_list(self):
         self.row(path="/missing")
@@ -238,10 +243,12 @@ class InspectorPageTests(unittest.TestCase):
 
     def test_a_pause_holds_back_new_rows(self):
         self.row(isNested=False)
+        height = self.script("return document.querySelector('main').offsetTop")
         self.click("pause")
         before = self.count()
-        self.until(lambda: re.search(r"paused — \d\d+ updates waiting", self.text(".connection")), "updates wait")
+        self.until(lambda: re.search(r"paused · \d\d+ new", self.text(".connection")), "requests wait")
         self.assertEqual(self.count(), before)
+        self.assertEqual(self.script("return document.querySelector('main').offsetTop"), height, "A pause moves the list.")
         self.click("pause")
         self.until(lambda: self.count() > before and self.text(".connection") == "live", "the rows that waited appear")
 
@@ -267,6 +274,20 @@ class InspectorPageTests(unittest.TestCase):
         self.until(lambda: f"#{sentence[1]} " in self.text(".details h2"), "the link opens the other request")
         waiters = rf"refreshing the token, while .*#{waiter}\b.* waited for it"
         self.until(lambda: re.search(waiters, self.text("[data-part=why]")), f"the details name #{waiter}")
+        self.assertRegex(self.text("[data-part=why]"), r"\(meanwhile #\d+ POST /")
+
+    def test_a_canceled_request_is_not_shown_as_an_error(self):
+        self.search("never")
+        canceled = self.row(status="canceled")["id"]
+        self.assertIn("canceled: dropped by the caller", self.open(canceled))
+        self.assertEqual(self.script("return document.querySelectorAll('.details .problem').length"), 0)
+        self.assertEqual(self.unfold(canceled)[0]["status"], "canceled")
+
+    def test_the_curl_command_can_be_copied(self):
+        self.open(self.row(path="/feed", status="200")["id"])
+        self.click("copy")
+        self.until(lambda: self.text("[data-action=copy]") in ("Copied", "Selected"), "the button confirms the copy")
+        self.until(lambda: self.text("[data-action=copy]") == "Copy as curl", "the button is back")
 
     def test_an_error_is_shown_and_a_hostile_body_stays_text(self):
         self.search("missing")

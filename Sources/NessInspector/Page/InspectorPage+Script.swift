@@ -6,23 +6,22 @@ extension InspectorPage {
         const KINDS = {
           hostQueue: { label: "host queue", isWait: true }, throttle: { label: "throttle", isWait: true },
           dns: { label: "DNS" }, connect: { label: "connect" }, tls: { label: "TLS" },
-          waiting: { label: "waiting for the head" }, receiving: { label: "receiving" },
-          refresh: { label: "token refresh", isWait: true }, refreshWait: { label: "another's refresh", isWait: true },
-          retry: { label: "pause before a retry", isWait: true }, pause: { label: "paused", isWait: true },
-          network: { label: "no network", isWait: true }, decode: { label: "decode" },
+          waiting: { label: "waiting for the response" }, receiving: { label: "receiving" },
+          refresh: { label: "token refresh", isWait: true }, refreshWait: { label: "waiting for a token refresh", isWait: true },
+          retry: { label: "retry delay", isWait: true }, pause: { label: "paused", isWait: true },
+          network: { label: "no network", isWait: true }, decode: { label: "decode" }, ness: { label: "Ness itself" },
         };
         const COLUMNS = {
           id: "#", method: "Method", path: "Path", status: "Status", source: "Source", tries: "Tries", bytes: "Bytes", time: "Time",
           flight: "",
         };
+        // The most important comes first, because a narrow window clips the last ones.
         const TOTALS = {
-          requests: ["request", "requests"], exchanges: ["exchange", "exchanges"], joined: ["saved by coalescing"],
-          cached: ["saved by the cache"], retries: ["retry", "retries"], failed: ["error", "errors"], bytesReceived: ["received"],
-          bytesSent: ["sent"],
+          requests: ["request", "requests"], failed: ["error", "errors"], exchanges: ["exchange", "exchanges"], retries: ["retry", "retries"],
+          joined: ["exchanges saved by sharing"], cached: ["exchanges saved by the cache"], bytesReceived: ["received"], bytesSent: ["sent"],
         };
-        const ROW_HEIGHT = 26, OVERSCAN = 8, GAP_WIDTH = 30, BAR_HEIGHT = 12, LANES = 4, ZOOM_STEP = 1.6, ZOOM_LIMIT = 16;
-        const BODY_LIMIT = 100_000, LIST_LIMIT = 500;
-        const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+        const ROW_HEIGHT = 26, OVERSCAN = 8, GAP_WIDTH = 50, BAR_HEIGHT = 12, LANES = 4, ZOOM_STEP = 1.6, ZOOM_LIMIT = 16;
+        const BODY_LIMIT = 100_000, LIST_LIMIT = 500, IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
         const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
         // MARK: Text
@@ -84,7 +83,7 @@ extension InspectorPage {
           connection: find(".connection"), totals: find(".totals"), search: find("[data-field=search]"),
           filter: find("[data-field=filter]"), file: find("[data-field=file]"), banner: find("[data-panel=banner]"),
           list: find(".list"), head: find(".head"), ticks: find(".ticks"), rows: find(".rows"), lines: find(".lines"),
-          brackets: find(".brackets"), empty: find(".empty"), details: find(".details"), title: find(".details h2"),
+          brackets: find(".brackets"), older: find(".older"), empty: find(".empty"), details: find(".details"), title: find(".details h2"),
           why: find("[data-part=why]"), messages: find("[data-part=messages]"), legend: find(".legend"), status: find("[role=status]"),
         };
 
@@ -127,14 +126,16 @@ extension InspectorPage {
         class Store {
           requests = new Map();
           flights = new Map();
-          totals = {};
+          totals = null;
+          kept = null;
           archive = null;
 
           apply(batch) {
             this.totals = batch.totals ?? this.totals;
+            this.kept = batch.kept ?? this.kept;
             const kept = new Set(batch.kept ?? this.requests.keys());
             for (const id of [...this.requests.keys()].filter((id) => !kept.has(id))) this.requests.delete(id);
-            for (const request of batch.requests ?? []) this.requests.set(request.id, request);
+            for (const request of batch.requests ?? []) this.requests.set(request.id, { ...request, kinds: kindsOf(request) });
             this.#findFlights();
           }
 
@@ -162,6 +163,12 @@ extension InspectorPage {
           isShared(request) { return request.exchanges.some((exchange) => exchange.isJoined) || this.sharedFlights(request).length > 0; }
           refresher(request, span) { return this.#overlapping(request, span, "refresh")[0]; }
           refreshWaiters(request, span) { return this.#overlapping(request, span, "refreshWait").sort((a, b) => a.id - b.id); }
+
+          // Returns the requests to the same host that ran only during a span. A token refresh usually sends one of them.
+          within({ host }, span) {
+            const isWithin = ({ start, end }) => start >= span.start && end != null && end <= (span.end ?? Infinity);
+            return this.inOrder().filter((other) => other.host === host && other.exchanges.length && isWithin(other));
+          }
 
           // Returns the other requests with a span of a kind at the same time, the likeliest first: a credential usually belongs to a host.
           #overlapping(request, span, kind) {
@@ -194,10 +201,15 @@ extension InspectorPage {
 
         function isRunning(request) { return request.end == null; }
         function isBad(request) { return request.state === "failed" || request.status >= 400; }
-        // A pause ends an exchange with an error, but nothing has failed.
-        function isFailed(request, { error, end }) {
-          return Boolean(error) && !request.spans.some((span) => span.kind === "pause" && overlap(span, { start: end, end }) >= 0);
+        // Neither a pause nor its caller's cancellation makes an exchange fail, although it ends with an error.
+        function isStopped(request, { error, end }) {
+          return Boolean(error) && request.spans.some((span) => span.kind === "pause" && overlap(span, { start: end, end }) >= 0);
         }
+        const CANCELED = /^([A-Z]+ \S+: )?dropped\b/;
+        function isFailed(request, part) { return Boolean(part.error) && !isStopped(request, part) && !CANCELED.test(part.error); }
+        function errorText(error) { return error?.replace(CANCELED, "$1canceled"); }
+        function exchangeError(request, part) { return isStopped(request, part) ? "stopped by the pause" : errorText(part.error); }
+        function outcomeWord({ status, state }) { return `${status ?? { succeeded: "", dropped: "canceled" }[state] ?? state}`; }
 
         function hasCacheSource(request) { return ["cache", "stale", "revalidated"].includes(request.source); }
 
@@ -215,13 +227,14 @@ extension InspectorPage {
         let store = live;
         let connectionState = "connecting";
         let clock = 0;
-        let isPaused = false, pausedAt = 0, held = { store: new Store(), totals: null, kept: null, updates: 0 };
+        let isPaused = false, pausedAt = 0, held = new Store();
         let isFollowing = true;
         let items = [], shown = [], hasSeveralHosts = false, brackets = [];
         let activeKey = null, selected = null, drawnBrackets = [];
         const expanded = new Set();
         const views = new Map();
-        const view = { top: 0, width: 0, height: 0, listWidth: 0, setTop: 0 };
+        // `top` is the place in the rows: a line before them, of the height `older`, has negative ones.
+        const view = { top: 0, width: 0, height: 0, listWidth: 0, setTop: 0, older: 0 };
         let hasChanged = true, frame = 0, timer = 0;
 
         function now() { return store === live ? (isPaused ? pausedAt : performance.now() + clock) : Infinity; }
@@ -259,17 +272,22 @@ extension InspectorPage {
           if (!items.some((item) => item.key === activeKey)) activeKey = items[0]?.key ?? null;
           elements.rows.style.height = `${items.length * ROW_HEIGHT}px`;
           elements.rows.hidden = !items.length;
+          elements.older.hidden = !(store.totals?.requests > store.requests.size);
+          view.older = elements.older.hidden ? 0 : ROW_HEIGHT;
+          view.top = elements.list.scrollTop - view.older;
           setAttribute(elements.list, "aria-rowcount", items.length + 1);
           brackets = findBrackets();
         }
 
         function renderSummary() {
           for (const [name, [one, several = one]] of Object.entries(TOTALS)) {
-            const value = store.totals[name] ?? 0, entry = find(`[data-total="${name}"]`);
+            const value = store.totals?.[name] ?? 0, entry = find(`[data-total="${name}"]`);
             setText(entry.previousSibling, value === 1 ? one : several);
             setText(entry, name.startsWith("bytes") ? byteCount(value) : value.toLocaleString("en-US"));
             if (name === "failed") entry.parentElement.classList.toggle("is-bad", value > 0);
           }
+          const kinds = new Set(shown.flatMap((request) => request.kinds));
+          for (const entry of elements.legend.children) entry.hidden = !kinds.has(entry.firstChild.dataset.kind);
           elements.empty.hidden = items.length > 0;
           const isEmpty = !store.requests.size;
           setText(elements.empty, isEmpty ? "No requests yet. They appear when a client sends them." : "No request matches the filter.");
@@ -323,9 +341,10 @@ extension InspectorPage {
 
         function mergeSpans(spans, tolerance) {
           const merged = [];
-          for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
+          for (const { from, to, exchanges = [] } of spans.toSorted((a, b) => a.from - b.from)) {
             const last = merged.at(-1);
-            if (last && from - last.to <= tolerance) last.to = Math.max(last.to, to); else merged.push({ from, to });
+            if (!last || from - last.to > tolerance) merged.push({ from, to, exchanges });
+            else merged.splice(-1, 1, { ...last, to: Math.max(last.to, to), exchanges: [...last.exchanges, ...exchanges] });
           }
           return merged;
         }
@@ -345,29 +364,30 @@ extension InspectorPage {
           return `${minutes}:${seconds < 10 ? "0" : ""}${seconds}`;
         }
 
+        function gapLabel(ms) { return ms < 59_500 ? `+${(ms / 1_000).toPrecision(2)} s` : `+${Math.round(ms / 60_000)} min`; }
+
         function renderAxis() {
           const gaps = [], ticks = [], step = tickStep();
           axis.segments.forEach((segment, index) => {
-            if (index > 0) gaps.push({ x: segment.x - axis.gapWidth, text: duration(segment.from - axis.segments[index - 1].to) });
+            if (index > 0) gaps.push({ x: segment.x - axis.gapWidth + 3, text: gapLabel(segment.from - axis.segments[index - 1].to) });
             // Times count from the inspector's start, so that they stay the same when the list scrolls.
             for (let n = Math.ceil(segment.from / step); n * step <= segment.to; n += 1) {
               ticks.push({ x: axis.x(n * step), text: tickLabel(n * step) });
             }
           });
-          const gapLines = gaps.map(({ x }) => place(make("i", { class: "gap" }), x + 3, axis.gapWidth - 6));
-          elements.lines.replaceChildren(...gapLines, ...ticks.map(({ x }) => place(make("i"), x)));
-          elements.ticks.replaceChildren(...axisLabels(gaps, ticks));
+          const width = axis.gapWidth - 6, bands = () => gaps.map(({ x }) => place(make("i", { class: "gap" }), x, width));
+          elements.lines.replaceChildren(...bands(), ...ticks.map(({ x }) => place(make("i"), x)));
+          elements.ticks.replaceChildren(...bands(), ...axisLabels(ticks, gaps.map((gap) => ({ ...gap, width }))));
         }
 
-        // Drops a label that would overlap another one. Widths are estimates, because measuring would force a layout.
-        function axisLabels(gaps, ticks) {
-          const taken = [], limit = axis.x(Infinity) + 8, widthOf = (text) => 8 + text.length * 6.6;
-          const centered = gaps.map(({ x, text }) => ({ x: x + (axis.gapWidth - widthOf(text)) / 2, text, name: "gap" }));
-          return [...centered, ...ticks].flatMap(({ x, text, name }) => {
-            const right = x + widthOf(text);
-            if (right > limit || taken.some((other) => x < other.right && right > other.x)) return [];
-            taken.push({ x, right: right + 6 });
-            return place(make("span", { class: name }, text), x, name && widthOf(text));
+        // Drops a label that would overlap another one, or leave its gap. Widths are estimates, because measuring would force a layout.
+        function axisLabels(ticks, gaps) {
+          const taken = [], limit = axis.x(Infinity) + 8;
+          return [...ticks, ...gaps].flatMap(({ x, text, width }) => {
+            const least = width ? text.length * 5.6 : 8 + text.length * 6.6, right = x + (width ?? least);
+            if (right > limit || least > width || taken.some((other) => x < other.right && right > other.x)) return [];
+            taken.push({ x, right: right + (width ? 0 : 3) });
+            return place(make("span", { class: width && "gap-label" }, text), x, width);
           });
         }
 
@@ -382,11 +402,14 @@ extension InspectorPage {
 
         function followNewest() {
           if (!isFollowing || store !== live) return;
-          const top = Math.max(0, (items.length + 1) * ROW_HEIGHT - view.height);
+          const top = Math.max(-view.older, (items.length + 1) * ROW_HEIGHT - view.height);
           if (Math.abs(view.top - top) > 1) scrollListTo(top);
         }
 
-        function scrollListTo(top) { elements.list.scrollTop = view.setTop = view.top = Math.max(0, top); }
+        function scrollListTo(top) {
+          view.top = Math.max(-view.older, top);
+          elements.list.scrollTop = view.setTop = view.top + view.older;
+        }
 
         function setFollowing(value) {
           isFollowing = value;
@@ -450,7 +473,7 @@ extension InspectorPage {
           setText(cells.path.firstChild, safeLine(path, 300));
           setText(cells.path.lastChild, hasSeveralHosts || host !== request.host ? safeLine(host, 200) : "");
           if (!isNew) return;
-          const { url, error } = exchange ?? request;
+          const { url } = exchange ?? request, error = exchange ? exchangeError(request, exchange) : errorText(request.error);
           setAttribute(cells.path, "title", safeLine(error ? `${url} — ${error}` : url));
           element.className = `row ${texts.state}`;
           row.source = request;
@@ -459,31 +482,34 @@ extension InspectorPage {
         }
 
         function requestTexts(request) {
-          const word = request.state === "succeeded" ? "" : request.state;
+          // The tries and the bytes of a request that only joined others are those of the others.
+          const { attempts, bytesReceived, exchanges } = request, isOwn = !exchanges.length || exchanges.some(({ isJoined }) => !isJoined);
           return {
-            method: safeLine(request.method, 30), status: `${request.status ?? word}`, source: sourceText(request),
-            tries: request.attempts ? `${request.attempts}` : "", bytes: request.bytesReceived ? byteCount(request.bytesReceived) : "",
+            method: safeLine(request.method, 30), status: outcomeWord(request), source: sourceText(request),
+            tries: isOwn && attempts ? `${attempts}` : "", bytes: isOwn && bytesReceived ? byteCount(bytesReceived) : "",
             time: duration((request.end ?? now()) - request.start), state: isBad(request) ? "is-bad" : `is-${request.state}`,
           };
         }
 
         function exchangeTexts(request, exchange) {
-          const hasFailed = isFailed(request, exchange), word = hasFailed ? "failed" : exchange.error ? "paused" : "…";
+          const hasFailed = isFailed(request, exchange);
+          const word = hasFailed ? "failed" : isStopped(request, exchange) ? "paused" : exchange.error ? "canceled" : "…";
           return {
-            method: safeLine(exchange.method, 30), status: `${exchange.status ?? word}`,
-            source: exchange.isJoined ? joinedText(exchange) : `attempt ${exchange.attempt}${reasonText(request, exchange)}`,
-            tries: `${exchange.attempt}`, bytes: "", time: exchange.end == null ? "" : duration(exchange.end - exchange.start),
+            method: safeLine(exchange.method, 30), status: `${exchange.status ?? word}`, source: causeText(request, exchange),
+            tries: exchange.isJoined ? "" : `${exchange.attempt}`, bytes: "", time: duration(exchange.end - exchange.start),
             state: hasFailed || exchange.status >= 400 ? "is-bad" : exchange.status >= 300 ? "is-warn" : "",
           };
         }
 
-        // Tells why an attempt has another exchange.
-        function reasonText(request, exchange) {
-          if (exchange.status === 206) return " · range";
+        // Explains why a request has an exchange. A download continues with a range after a pause.
+        function causeText(request, exchange) {
+          if (exchange.isJoined) return joinedText(exchange);
           const previous = request.exchanges[request.exchanges.indexOf(exchange) - 1];
-          if (previous?.attempt !== exchange.attempt) return "";
-          if (previous.status === 401 || previous.status === 407) return " · renewed";
-          return previous.status >= 300 && previous.status < 400 ? " · redirect" : "";
+          if (!previous) return "first";
+          if (exchange.status === 206 || isStopped(request, previous)) return "range";
+          if (previous.attempt !== exchange.attempt) return `retry ${exchange.attempt - 1}`;
+          if (previous.status === 401) return "after token refresh";
+          return previous.status >= 300 && previous.status < 400 ? "redirect" : "repeated";
         }
 
         function joinedText(exchange) {
@@ -514,6 +540,8 @@ extension InspectorPage {
           return [...segments, ...request.spans];
         }
 
+        function kindsOf({ spans, exchanges }) { return ["ness", ...[...spans, ...exchanges.flatMap(phasesOf)].map(({ kind }) => kind)]; }
+
         function exchangeSegments(request, exchange) {
           const phases = phasesOf(exchange), { isJoined } = exchange, note = isJoined ? joinedText(exchange) : null;
           return phases.map((phase) => ({ ...phase, isJoined, isFailed: phase === phases.at(-1) && isFailed(request, exchange), note }));
@@ -535,10 +563,8 @@ extension InspectorPage {
         }
 
         function styleBar(bar, segment, time) {
-          bar.className = "bar";
-          bar.classList.toggle("is-wait", Boolean(KINDS[segment.kind]?.isWait));
-          bar.classList.toggle("is-joined", Boolean(segment.isJoined));
-          bar.classList.toggle("is-failed", Boolean(segment.isFailed));
+          const classes = { "is-wait": KINDS[segment.kind]?.isWait, "is-joined": segment.isJoined, "is-failed": segment.isFailed };
+          bar.className = ["bar", ...Object.keys(classes).filter((name) => classes[name])].join(" ");
           bar.style.top = segment.height ? `${segment.top}px` : "";
           bar.style.height = segment.height ? `${segment.height}px` : "";
           setAttribute(bar, "data-kind", segment.kind);
@@ -606,7 +632,11 @@ extension InspectorPage {
 
         // MARK: Explanation
 
-        function link(request) { return makeButton(`#${request.id}`, { class: "link", "data-goto": request.id }); }
+        // Unlike a button, a link keeps the comma after it on its line.
+        function link(request) {
+          const id = request?.id;
+          return request ? make("a", { class: "link", href: `#${id}`, "data-goto": id }, `#${id}`) : "another request";
+        }
 
         function links(requests, limit = 12) {
           if (requests.length <= limit) return enumerate(requests.map(link));
@@ -614,21 +644,19 @@ extension InspectorPage {
         }
 
         const SPAN_PARTS = {
-          hostQueue: (request) => [`in the queue for a place at ${safeLine(request.host, 100)}`],
-          throttle: () => ["held back by the throttle"],
+          hostQueue: (request) => [`waiting for a free connection to ${safeLine(request.host, 100)}`],
+          throttle: () => ["held back by the throttle"], network: () => ["waiting for a network"],
           refresh: (request, span) => {
-            const waiters = store.refreshWaiters(request, span);
-            return ["refreshing the token", ...(waiters.length ? [", while ", ...links(waiters), " waited for it"] : [])];
+            const waiters = store.refreshWaiters(request, span), others = store.within(request, span).slice(0, 3);
+            const names = enumerate(others.map((other) => [link(other), ` ${safeLine(other.method, 30)} ${safeLine(other.path, 80)}`]));
+            const waiting = waiters.length ? [", while ", ...links(waiters), " waited for it"] : [];
+            return ["refreshing the token", ...waiting, ...(names.length ? [" (meanwhile ", ...names, ")"] : [])];
           },
-          refreshWait: (request, span) => {
-            const refresher = store.refresher(request, span);
-            return ["waiting for the token refresh that ", refresher ? link(refresher) : "another request", " started"];
-          },
+          refreshWait: (request, span) => ["waiting for the token refresh that ", link(store.refresher(request, span)), " started"],
           retry: (request, span) => {
             const next = request.exchanges.find((exchange) => exchange.start >= span.end - 1);
             return [`waiting before ${next ? `attempt ${next.attempt}` : "the next attempt"}`];
           },
-          network: () => ["waiting for a network"],
           decode: () => ["validating and decoding the response"],
         };
 
@@ -637,36 +665,26 @@ extension InspectorPage {
           return [...parts, span.note ? ` (${safeLine(span.note, 200)})` : ""];
         }
 
-        function outcomeText({ status, error, end }) {
-          const text = error && safeLine(error, 160);
+        function outcomeText(request, exchange) {
+          const { status, error, end } = exchange, text = error && safeLine(exchangeError(request, exchange), 160);
           if (status != null) return text ? `${status}, ${text}` : `${status}`;
           return text ?? (end == null ? "no response yet" : "no response");
         }
 
         function exchangeParts(request, group) {
           if (group.length > 1) {
-            const outcomes = group.slice(0, 8).map(outcomeText).join("; ");
+            const outcomes = group.slice(0, 8).map((exchange) => outcomeText(request, exchange)).join("; ");
             return [`in ${group.length} exchanges that overlapped (${outcomes}${group.length > 8 ? "; …" : ""})`];
           }
-          const [exchange] = group, starter = store.starter(exchange);
-          const attempt = request.attempts > 1 ? `, attempt ${exchange.attempt}` : "";
-          const text = `${safeLine(exchange.method, 30)} ${safeLine(splitURL(exchange.url)[1], 80)} (${outcomeText(exchange)}${attempt})`;
-          return exchange.isJoined ? [`sharing ${text}, which `, starter ? link(starter) : "another request", " started"] : [`in ${text}`];
+          const [exchange] = group, outcome = outcomeText(request, exchange) + (request.attempts > 1 ? `, attempt ${exchange.attempt}` : "");
+          const text = `${safeLine(exchange.method, 30)} ${safeLine(splitURL(exchange.url)[1], 80)} (${outcome})`;
+          return exchange.isJoined ? [`sharing ${text}, which `, link(store.starter(exchange)), " started"] : [`in ${text}`];
         }
 
         // Returns the exchanges in groups: those of a group overlap.
         function exchangeGroups(request, end) {
-          const groups = [];
-          for (const exchange of request.exchanges.toSorted((a, b) => a.start - b.start)) {
-            const group = groups.at(-1), exchangeEnd = exchange.end ?? end;
-            if (group?.end > exchange.start) {
-              group.exchanges.push(exchange);
-              group.end = Math.max(group.end, exchangeEnd);
-            } else {
-              groups.push({ exchanges: [exchange], start: exchange.start, end: exchangeEnd });
-            }
-          }
-          return groups;
+          const spans = request.exchanges.map((exchange) => ({ from: exchange.start, to: exchange.end ?? end, exchanges: [exchange] }));
+          return mergeSpans(spans, -Number.EPSILON).map(({ from, to, exchanges }) => ({ start: from, end: to, exchanges }));
         }
 
         function stepsOf(request, end) {
@@ -682,17 +700,19 @@ extension InspectorPage {
               parts: () => exchangeParts(request, group.exchanges),
             };
           });
-          return [...waits, ...groups].sort((a, b) => a.start - b.start);
+          const steps = [...waits, ...groups].sort((a, b) => a.start - b.start), total = end - request.start;
+          const rest = total - totalTime(mergeSpans(steps.map((step) => ({ from: step.start, to: Math.min(step.end, end) })), 0));
+          return rest > Math.max(1, total * 0.01) ? [...steps, { kind: "ness", ms: rest, parts: () => ["in Ness itself"] }] : steps;
         }
 
         function whereTimeWent(request, steps, end) {
-          const total = end - request.start, verbs = { failed: "failed after", dropped: "was dropped after" };
-          const rest = total - totalTime(mergeSpans(steps.map((step) => ({ from: step.start, to: Math.min(step.end, end) })), 0));
-          const all = rest > Math.max(1, total * 0.01) ? [...steps, { ms: rest, parts: () => ["outside of these steps"] }] : steps;
+          const total = end - request.start, verbs = { failed: "failed after", dropped: "was canceled after" };
+          const all = steps.filter((step) => step.kind !== "ness"), rest = steps.filter((step) => step.kind === "ness");
           const longest = all.toSorted((a, b) => b.ms - a.ms).filter((step) => step.ms >= total * 0.01).slice(0, 5);
-          const phrases = longest.map((step) => [make("b", {}, duration(step.ms)), " ", ...step.parts()]);
+          const phrase = (step) => [make("b", {}, duration(step.ms)), " ", ...step.parts()], phrases = longest.map(phrase);
           const others = all.filter((step) => !longest.includes(step)), time = others.reduce((sum, step) => sum + step.ms, 0);
           if (phrases.length && time >= total * 0.01) phrases.push([`${duration(time)} in ${plural(others.length, "shorter step")}`]);
+          phrases.push(...rest.map(phrase));
           const verb = isRunning(request) ? "has been running for" : verbs[request.state] ?? "took", opening = `${verb} ${duration(total)}`;
           return make("p", { class: "why" }, `#${request.id} ${opening}${phrases.length ? ": " : ""}`, ...enumerate(phrases, "; "), ".");
         }
@@ -725,7 +745,7 @@ extension InspectorPage {
         function stepElement(step, request) {
           const phases = step.phases?.length > 1
             ? make("span", { class: "note" }, ` — ${step.phases.map((phase) => segmentText(phase, step.end)).join(", ")}`) : null;
-          const offset = `+${duration(Math.max(0, step.start - request.start))}`, at = make("span", { class: "at" }, offset);
+          const offset = duration(Math.max(0, step.start - request.start)), at = make("span", { class: "at" }, offset && `+${offset}`);
           return make("li", {}, makeSwatch(step.kind), make("b", {}, duration(step.ms)), make("span", {}, ...step.parts(), phases), at);
         }
 
@@ -778,21 +798,22 @@ extension InspectorPage {
             renderDetails(exchangeIndex);
           } catch (error) {
             if (selected !== id) return;
-            elements.messages.replaceChildren(make("p", { class: "problem" }, `The details cannot be loaded. ${safeLine(error.message)}`));
+            elements.messages.replaceChildren(make("p", { class: "note" }, safeLine(error.message)));
           }
         }
 
         function renderDetails(exchangeIndex) {
           const request = store.requests.get(selected);
           if (!request) return;
-          const line = `#${request.id}  ${safeLine(request.method, 30)} ${safeLine(request.url, 600)} — ${request.status ?? request.state}`;
+          const line = `#${request.id}  ${safeLine(request.method, 30)} ${safeLine(request.url, 600)} — ${outcomeWord(request)}`;
           setText(elements.title, line);
           setAttribute(elements.title, "title", safeLine(request.url));
           renderWhy();
+          action("copy").hidden = !details?.curl;
           if (!details) return elements.messages.replaceChildren(make("p", { class: "note" }, "Loading…"));
           const top = elements.messages.scrollTop, hadFocus = elements.messages.contains(document.activeElement);
-          const response = details.response && messageFold("Response", details.response, true);
-          const folds = [response, messageFold("Request", details.request), exchangesFold(request, exchangeIndex)];
+          const response = details.response && messageFold("Response", details.response, true, request.bytesReceived);
+          const folds = [response, messageFold("Request", details.request, false, request.bytesSent), exchangesFold(request, exchangeIndex)];
           elements.messages.replaceChildren(...folds.filter(Boolean));
           elements.messages.scrollTop = top;
           elements.messages.querySelector(`[data-fold="exchange ${exchangeIndex}"]`)?.scrollIntoView({ block: "start" });
@@ -808,33 +829,29 @@ extension InspectorPage {
           if (!request || isInUse) return;
           const section = (title, isShown, ...content) => (isShown ? [make("h3", {}, title), ...content] : []);
           const error = details?.error ?? request.error, warnings = (details?.warnings ?? []).map((text) => make("li", {}, safeLine(text)));
-          const waits = Object.entries(details?.waits ?? {}).map(([kind, ms]) => [kindLabel(kind), duration(ms)]);
           const tags = Object.entries(request.tags ?? {});
           elements.why.replaceChildren(...[
             make("h3", {}, "Where the time went"), ...explanation(request),
-            ...section("Error", error, make("pre", { class: "problem" }, safeText(error))),
+            ...section("Error", error, errorElement(error)),
             ...section("Warnings", warnings.length, make("ul", { class: "warning" }, warnings)),
-            ...section("Waits, in all", waits.length, pairs(waits)),
-            ...section("Tags", tags.length, pairs(tags)), ...curlElements(details?.curl),
+            ...section("Tags", tags.length, pairs(tags)), ...section("curl", details?.curl, curlElement(details?.curl)),
           ].filter(Boolean));
         }
 
-        function curlElements(curl) {
-          if (!curl) return [];
-          const pre = make("pre", { "data-part": "curl" }, safeText(curl));
-          const copy = makeButton("Copy", { "data-action": "copy", "aria-label": "Copy the curl command" }, () => copyText(curl, pre));
-          return [make("h3", {}, "curl", copy), pre];
-        }
+        function errorElement(error) { return make("pre", { class: !CANCELED.test(error) && "problem" }, safeText(errorText(error))); }
+        function curlElement(curl) { return make("pre", { "data-part": "curl" }, safeText(curl)); }
 
-        async function copyText(text, shownIn) {
+        async function copyCurl() {
+          const button = action("copy"), show = (short, long) => { setText(button, short); announce(long); };
           try {
-            await navigator.clipboard.writeText(text);
-            announce("Copied.");
+            await navigator.clipboard.writeText(details.curl);
+            show("Copied", "Copied.");
           } catch {
             // The page may be served from an address that the browser does not trust with the clipboard.
-            getSelection().selectAllChildren(shownIn);
-            announce("Selected. Press the copy key.");
+            getSelection().selectAllChildren(find("[data-part=curl]"));
+            show("Selected", "Selected. Press the copy key.");
           }
+          setTimeout(setText, 2_000, button, "Copy as curl");
         }
 
         function pairs(entries) {
@@ -855,12 +872,14 @@ extension InspectorPage {
           return lazyDetails({ class: "fold", "data-fold": key, open: isOpen }, summary, content);
         }
 
-        function messageFold(title, message, isOpen) {
-          const first = message.status ?? safeLine(message.method, 30), size = message.body ? `, ${byteCount(message.body.size)}` : "";
+        // `bytes` counts a body whose size the message does not tell.
+        function messageFold(title, message, isOpen, bytes) {
+          const { body } = message, first = message.status ?? safeLine(message.method, 30), count = body?.size ?? (body && bytes);
+          const size = count == null ? "" : `, ${byteCount(count)}`;
           const small = make("small", {}, `${plural(message.headers.length, "header field")}${size}`);
           return fold(title, [make("b", {}, title), ` ${first} `, small], () => [
             make("p", { class: "note url" }, safeLine(message.url, 20_000)), pairs(message.headers.map(({ name, value }) => [name, value])),
-            ...(message.body ? bodyElements(message.body) : []),
+            ...(body ? bodyElements(body, bytes) : []),
           ], isOpen);
         }
 
@@ -868,33 +887,37 @@ extension InspectorPage {
           const list = details.exchanges ?? [];
           if (!list.length) return null;
           return fold("exchanges", [make("b", {}, "Exchanges"), ` ${list.length}`], () => list.map((exchange, index) => {
-            const summary = request.exchanges[index], joined = summary?.isJoined ? `, ${joinedText(summary)}` : "";
-            const line = `${safeLine(exchange.request.method, 30)} ${safeLine(splitURL(exchange.request.url)[1], 200)}`;
-            const outcome = summary ? ` — attempt ${summary.attempt}, ${outcomeText(summary)}${joined}` : "";
-            const content = () => exchangeElements(exchange, summary);
+            const summary = request.exchanges[index], { method, url } = exchange.request;
+            const line = `${safeLine(method, 30)} ${safeLine(splitURL(url)[1], 200)}`;
+            const outcome = summary ? ` — ${causeText(request, summary)}, ${outcomeText(request, summary)}` : "";
+            const content = () => exchangeElements(request, exchange, summary);
             return fold(`exchange ${index}`, [make("b", {}, line), make("small", {}, outcome)], content, index === openIndex);
           }), openIndex != null);
         }
 
+        const CONNECTION_TIMES = new Set(["nameLookup", "connect", "tls", "firstByte"]);
         const CONNECTION_LABELS = {
           nameLookup: "DNS", connect: "Connect", tls: "TLS", firstByte: "First byte after", isReused: "Reused", httpVersion: "Version",
           remoteAddress: "Address", resends: "Resends",
         };
 
-        function exchangeElements(exchange, summary) {
-          const isTime = (name) => ["nameLookup", "connect", "tls", "firstByte"].includes(name);
+        function exchangeElements(request, exchange, summary) {
           const connection = Object.entries(summary?.connection ?? {}).filter(([, value]) => value != null)
-            .map(([name, value]) => [CONNECTION_LABELS[name] ?? name, isTime(name) ? duration(value) : value]);
+            .map(([name, value]) => [CONNECTION_LABELS[name] ?? name, CONNECTION_TIMES.has(name) ? duration(value) : value]);
           return [
-            exchange.error && make("pre", { class: "problem" }, safeText(exchange.error)),
+            summary && isStopped(request, summary) ? make("pre", {}, "stopped by the pause") : exchange.error && errorElement(exchange.error),
             exchange.response && messageFold("Response", exchange.response), messageFold("Request", exchange.request),
-            ...(connection.length ? [make("h3", {}, "Connection"), pairs(connection)] : []), ...curlElements(exchange.curl),
+            ...(connection.length ? [make("h3", {}, "Connection"), pairs(connection)] : []),
+            ...(exchange.curl ? [make("h3", {}, "curl"), curlElement(exchange.curl)] : []),
           ];
         }
 
         // MARK: Bodies
 
-        function bodyElements(body) {
+        function bodyElements(body, bytes) {
+          if (body.size == null) {
+            return [make("h3", {}, `Body: ${bytes ? `${byteCount(bytes)}, ` : ""}${safeLine(body.omitted ?? "of an unknown size", 300)}`)];
+          }
           const type = body.mimeType ? `${safeLine(body.mimeType, 100)}, ` : "", note = (text) => make("p", { class: "note" }, text);
           const heading = make("h3", {}, `Body: ${type}${byteCount(body.size)}`), json = parsedJSON(body);
           if (body.omitted) return [heading, note(`Omitted: ${safeLine(body.omitted, 300)}`)];
@@ -950,7 +973,7 @@ extension InspectorPage {
 
         async function send(path, options) {
           const response = await fetch(address(path), options);
-          if (response.status === 404) throw new Error("The server no longer keeps this request.");
+          if (response.status === 404) throw new Error("Ness no longer keeps this request.");
           if (!response.ok) throw new Error(`The server responded with ${response.status}.`);
           return response;
         }
@@ -969,26 +992,15 @@ extension InspectorPage {
 
         function receive(batch) {
           clock = batch.now - performance.now();
-          if (isPaused) hold(batch); else applyToLive(batch);
-        }
-
-        // Keeps only the newest version of each request, because a pause may be long.
-        function hold(batch) {
-          held.store.apply(batch);
-          held.totals = batch.totals;
-          held.kept = batch.kept ?? held.kept;
-          held.updates += batch.requests.length;
-          renderConnection();
-        }
-
-        function applyToLive(batch) {
-          live.apply(batch);
-          if (store === live) invalidate(true);
+          // A pause may be long: a store keeps only the newest version of each request.
+          (isPaused ? held : live).apply(batch);
+          if (isPaused) renderConnection(); else if (store === live) invalidate(true);
         }
 
         function renderConnection() {
           const state = store !== live ? "file" : connectionState === "live" && isPaused ? "paused" : connectionState;
-          const texts = { paused: `paused — ${plural(held.updates, "update")} waiting`, lost: "connection lost — reconnecting" };
+          const waiting = [...held.requests.keys()].filter((id) => !live.requests.has(id)).length;
+          const texts = { paused: `paused · ${waiting.toLocaleString("en-US")} new`, lost: "connection lost — reconnecting" };
           setAttribute(elements.connection, "data-state", state);
           setText(elements.connection, texts[state] ?? state);
         }
@@ -996,49 +1008,33 @@ extension InspectorPage {
         function togglePause() {
           pausedAt = performance.now() + clock;
           isPaused = !isPaused;
-          if (!isPaused) applyToLive({ ...held, requests: held.store.inOrder() });
-          held = { store: new Store(), totals: null, kept: null, updates: 0 };
+          if (!isPaused) live.apply({ ...held, requests: held.inOrder() });
+          held = new Store();
           setAttribute(action("pause"), "aria-pressed", String(isPaused));
           setText(action("pause"), isPaused ? "Resume" : "Pause");
           renderConnection();
-          invalidate();
+          invalidate(true);
         }
 
         async function clear() {
-          try {
-            await send("/clear", { method: "POST" });
-            if (isPaused) togglePause();
-          } catch (error) {
-            announce(`The list cannot be cleared. ${error.message}`, true);
-          }
+          await send("/clear", { method: "POST" });
+          if (isPaused) togglePause();
         }
 
         async function exportArchive() {
-          try {
-            const body = JSON.stringify(shown.map(({ id }) => id)), headers = { "Content-Type": "application/json" };
-            save(await (await send("/har", { method: "POST", headers, body })).blob(), "ness.har");
-          } catch (error) {
-            announce(`The requests cannot be exported. ${error.message}`, true);
-          }
-        }
-
-        function save(blob, name) {
-          const url = URL.createObjectURL(blob);
-          make("a", { href: url, download: name }).click();
+          const body = JSON.stringify(shown.map(({ id }) => id)), headers = { "Content-Type": "application/json" };
+          const url = URL.createObjectURL(await (await send("/har", { method: "POST", headers, body })).blob());
+          make("a", { href: url, download: "ness.har" }).click();
           setTimeout(() => URL.revokeObjectURL(url), 10_000);
         }
 
         // MARK: HAR
 
         async function importArchive(file) {
-          try {
-            const archive = JSON.parse(await file.text());
-            if (!Array.isArray(archive?.log?.entries)) throw new Error("It has no log.entries.");
-            showStore(archivedStore(archive.log.entries));
-            elements.banner.firstElementChild.replaceChildren("From file ", make("bdi", {}, safeLine(file.name, 200)), " —");
-          } catch (error) {
-            announce(`This is not a HAR file. ${error.message}`, true);
-          }
+          const archive = JSON.parse(await file.text());
+          if (!Array.isArray(archive?.log?.entries)) throw new Error("It has no log.entries.");
+          showStore(archivedStore(archive.log.entries));
+          elements.banner.firstElementChild.replaceChildren("From file ", make("bdi", {}, safeLine(file.name, 200)), " —");
         }
 
         function archivedStore(entries) {
@@ -1101,19 +1097,21 @@ extension InspectorPage {
           elements.banner.hidden = next === live;
           for (const name of ["pause", "clear", "export", "follow"]) action(name).disabled = next !== live;
           axis.zoom = 1;
-          elements.list.scrollTop = view.top = 0;
+          elements.list.scrollTop = 0;
           renderConnection();
           invalidate(true);
         }
 
         // MARK: Announcements
 
+        function attempt(work, problem) { work.catch((error) => announce(`${problem} ${error.message}`, true)); }
+
         function announce(text, isProblem = false) {
           setText(elements.status, text);
           if (!isProblem) return;
           const notice = make("span", { class: "problem", "data-notice": true }, safeLine(text, 300));
           find("[data-notice]")?.remove();
-          find(".tools .space").append(notice);
+          elements.connection.after(notice);
           setTimeout(() => notice.remove(), 8_000);
         }
 
@@ -1132,13 +1130,12 @@ extension InspectorPage {
 
         function goTo(id) {
           if (!shown.some((request) => request.id === id)) {
-            elements.search.value = "";
-            elements.filter.value = "all";
+            [elements.search.value, elements.filter.value] = ["", "all"];
             rebuildItems();
             invalidate(true);
           }
           const item = itemAt(String(id));
-          if (item) openDetails(item);
+          if (item) openDetails(item); else announce("Ness no longer keeps this request.", true);
         }
 
         function toggleRow(id) {
@@ -1168,9 +1165,11 @@ extension InspectorPage {
           ArrowRight: goRight, ArrowLeft: goLeft, Enter: openDetails, " ": openDetails,
         };
         const ACTIONS = {
-          pause: togglePause, clear, export: exportArchive, import: () => elements.file.click(), back: () => showStore(live),
+          pause: togglePause, clear: () => attempt(clear(), "The list cannot be cleared."),
+          export: () => attempt(exportArchive(), "The requests cannot be exported."), import: () => elements.file.click(),
+          back: () => showStore(live),
           "zoom-in": () => zoom(ZOOM_STEP), "zoom-out": () => zoom(1 / ZOOM_STEP), fit: () => zoom(0),
-          follow: () => setFollowing(!isFollowing), close: closeDetails,
+          follow: () => setFollowing(!isFollowing), close: closeDetails, copy: copyCurl,
         };
         const PAGE_KEYS = {
           "/": () => elements.search.focus(), "+": ACTIONS["zoom-in"], "=": ACTIONS["zoom-in"], "-": ACTIONS["zoom-out"], "0": ACTIONS.fit,
@@ -1193,6 +1192,7 @@ extension InspectorPage {
         function handleClick(event) {
           const target = event.target.closest("[data-goto], [data-action], .row");
           if (!target) return;
+          if (target.matches("a")) event.preventDefault();
           if (target.dataset.goto) return goTo(Number(target.dataset.goto));
           if (target.dataset.action) return ACTIONS[target.dataset.action]?.();
           const item = itemAt(target.dataset.key);
@@ -1207,8 +1207,8 @@ extension InspectorPage {
 
         function handleScroll() {
           const { scrollTop } = elements.list;
-          if (isFollowing && scrollTop < view.setTop - ROW_HEIGHT && scrollTop < view.top) setFollowing(false);
-          view.top = scrollTop;
+          if (isFollowing && scrollTop < view.setTop - ROW_HEIGHT && scrollTop < view.top + view.older) setFollowing(false);
+          view.top = scrollTop - view.older;
           invalidate();
         }
 
@@ -1229,7 +1229,7 @@ extension InspectorPage {
           for (const field of [elements.search, elements.filter]) field.addEventListener("input", () => invalidate(true));
           elements.list.addEventListener("scroll", handleScroll, { passive: true });
           elements.file.addEventListener("change", () => {
-            if (elements.file.files[0]) importArchive(elements.file.files[0]);
+            if (elements.file.files[0]) attempt(importArchive(elements.file.files[0]), "This is not a HAR file.");
             elements.file.value = "";
           });
           new ResizeObserver(() => { measure(); invalidate(true); }).observe(elements.list);

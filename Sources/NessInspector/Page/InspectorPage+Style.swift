@@ -7,8 +7,8 @@ extension InspectorPage {
           --accent: #0b5cad; --bad: #b3261e; --warn: #845400; --good: #1a7037; --selected: #e3eefb; --hover: #f0f3f7;
           --dns: #0b8585; --connect: #b8740a; --tls: #8340c0; --waiting: #2c9347; --receiving: #1f6fd6;
           --hostQueue: #69737f; --throttle: #8a6512; --refreshWait: #d0508f; --refresh: #b01560; --retry: #d0450b;
-          --pause: #7b8794; --network: #3d4852; --decode: #7d5a3c;
-          --columns: 56px 58px minmax(0, 1fr) 62px 122px 42px 66px 68px 34px; --list: 700px; --gutter: 34px; --row: 26px;
+          --pause: #7d8a00; --network: #2b2f9e; --decode: #7d5a3c;
+          --columns: 56px 58px minmax(0, 1fr) 70px 132px 42px 66px 68px 34px; --list: 700px; --gutter: 34px; --row: 26px;
           --mono: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
         }
         @media (prefers-color-scheme: dark) {
@@ -17,12 +17,12 @@ extension InspectorPage {
             --accent: #75b4ff; --bad: #ff8f87; --warn: #e6b85c; --good: #70d090; --selected: #1c3048; --hover: #1e232a;
             --dns: #35b8b8; --connect: #e0a23c; --tls: #b58cf0; --waiting: #52bd6d; --receiving: #5b9ffa;
             --hostQueue: #97a1ad; --throttle: #c9a250; --refreshWait: #f090c0; --refresh: #f0609f; --retry: #fa8450;
-            --pause: #8c98a5; --network: #c0c8d0; --decode: #c8a583;
+            --pause: #c2cf3a; --network: #9aa2ff; --decode: #c8a583;
           }
         }
         @media (min-width: 1500px) { :root { --list: 860px; } }
         @media (max-width: 1100px) {
-          :root { --search: 110px; --filter: 118px; --list: 478px; --columns: 54px 54px minmax(0, 1fr) 62px 120px 66px 30px; --gutter: 30px; }
+          :root { --search: 110px; --filter: 118px; --list: 494px; --columns: 54px 54px minmax(0, 1fr) 70px 132px 66px 30px; --gutter: 30px; }
           [data-column="tries"], [data-column="bytes"] { display: none; }
         }
         @media (max-width: 620px) {
@@ -46,17 +46,22 @@ extension InspectorPage {
         button:hover:enabled, select:hover { background: var(--hover); border-color: var(--strong-line); }
         button:disabled, select:disabled { color: var(--dim); opacity: .6; }
         button[aria-pressed="true"] { background: var(--selected); border-color: var(--accent); color: var(--accent); }
-        button.link { all: unset; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: 2px; }
-        button.link:focus-visible { outline: 2px solid var(--accent); }
+        .link { all: unset; color: var(--accent); cursor: pointer; text-decoration: underline; text-underline-offset: 2px; }
+        .link:focus-visible { outline: 2px solid var(--accent); }
 
-        .top { display: flex; flex-wrap: wrap; align-items: baseline; gap: 4px 22px; padding: 10px 14px 8px; background: var(--raised); }
+        .top {
+          display: grid; grid-template: 20px 20px / auto minmax(180px, auto) 1fr; gap: 2px 22px; padding: 8px 14px 7px;
+          background: var(--raised); white-space: nowrap;
+        }
+        .top > .problem { overflow: hidden; text-overflow: ellipsis; }
         .top h1 { font-size: 14px; font-weight: 650; }
         .connection { display: inline-flex; align-items: center; gap: 6px; color: var(--good); }
         .connection::before { content: ""; width: 8px; height: 8px; border-radius: 50%; background: currentColor; }
         .connection[data-state="paused"], .connection[data-state="connecting"] { color: var(--warn); }
         .connection[data-state="lost"] { color: var(--bad); }
         .connection[data-state="file"] { color: var(--accent); }
-        .totals { display: flex; flex-wrap: wrap; gap: 2px 18px; margin-left: auto; }
+        /* What does not fit wraps to a second line, which is not shown. */
+        .totals { grid-area: 2 / 1 / auto / -1; display: flex; flex-wrap: wrap; gap: 2px 18px; overflow: hidden; }
         .totals div { display: flex; flex-direction: row-reverse; gap: 5px; }
         .totals dt { color: var(--dim); }
         .totals dd { font-weight: 600; }
@@ -69,6 +74,7 @@ extension InspectorPage {
         .tools select { width: var(--filter, auto); }
         .tools input::placeholder { color: var(--dim); opacity: 1; }
         .tools .space { flex: 1; }
+        .tools [data-action="pause"] { min-width: 76px; }
         .tools .group { display: flex; }
         .tools .group button { border-radius: 0; margin-left: -1px; min-width: 30px; }
         .tools .group button:first-child { border-radius: 5px 0 0 5px; }
@@ -81,6 +87,7 @@ extension InspectorPage {
         .list { overflow-anchor: none; scroll-padding: var(--row) 0 0 var(--list); }
         .list > .head { position: sticky; top: 0; z-index: 4; height: var(--row); background: var(--surface); }
         .list > .head { border-bottom: 1px solid var(--line); }
+        .older { height: var(--row); padding-left: 20px; line-height: var(--row); color: var(--dim); font-style: italic; }
         .rows { position: relative; min-height: calc(100% - var(--row)); contain: layout style; }
         .cells {
           position: relative; z-index: 2; width: var(--list); height: 100%; display: grid; grid-template: var(--row) / var(--columns);
@@ -120,6 +127,13 @@ extension InspectorPage {
         .bar.is-wait, .swatch.is-wait {
           background: repeating-linear-gradient(135deg, var(--kind) 0 3px, color-mix(in srgb, var(--kind) 38%, var(--surface)) 3px 5px);
         }
+        /* Stripes in other directions mark the waits for something outside of Ness. */
+        :is(.bar, .swatch).is-wait[data-kind="pause"] {
+          background: repeating-linear-gradient(90deg, var(--kind) 0 2px, color-mix(in srgb, var(--kind) 25%, var(--surface)) 2px 5px);
+        }
+        :is(.bar, .swatch).is-wait[data-kind="network"] {
+          background: repeating-linear-gradient(0deg, var(--kind) 0 2px, color-mix(in srgb, var(--kind) 25%, var(--surface)) 2px 4px);
+        }
         .bar.is-wait { top: 9px; height: 8px; }
         .bar.is-joined { background: color-mix(in srgb, var(--kind) 55%, var(--surface)); }
         .bar.is-failed { border-right: 2px solid var(--bad); }
@@ -133,10 +147,11 @@ extension InspectorPage {
         [data-kind="network"] { --kind: var(--network); } [data-kind="decode"] { --kind: var(--decode); }
         .ticks { position: absolute; left: var(--list); right: 0; top: 0; height: 100%; overflow: hidden; }
         .ticks span { position: absolute; top: 0; padding-left: 5px; line-height: var(--row); color: var(--dim); white-space: nowrap; }
-        .ticks .gap { padding: 0; text-align: center; font-style: italic; }
+        .ticks .gap { position: absolute; top: 0; bottom: 0; }
+        .ticks .gap-label { padding: 0; text-align: center; font-size: 10px; }
         .lines { position: absolute; inset: 0 0 0 var(--list); overflow: hidden; pointer-events: none; }
         .lines i { position: absolute; top: 0; bottom: 0; border-left: 1px solid var(--line); }
-        .lines .gap { border: 0; background: repeating-linear-gradient(135deg, var(--line) 0 1px, transparent 1px 6px); }
+        :is(.lines, .ticks) .gap { border: 0; background: repeating-linear-gradient(135deg, var(--line) 0 1px, transparent 1px 6px); }
         .brackets { position: sticky; left: calc(var(--list) - var(--gutter)); z-index: 3; width: 0; height: 0; }
         .bracket { position: absolute; width: 0; border-left: 2px solid var(--strong-line); pointer-events: none; }
         .bracket i { position: absolute; left: -5px; width: 8px; height: 8px; border-radius: 50%; pointer-events: auto; }
@@ -185,8 +200,7 @@ extension InspectorPage {
         .fold > div { padding: 0 0 12px 14px; }
         .fold summary b { font-weight: 600; }
         .fold summary small, .note { font-size: 12px; color: var(--dim); }
-        .details h3 button { height: 22px; padding: 0 8px; font-weight: 400; color: var(--text); }
-        .details h3 button { margin-left: 8px; }
+        .details [data-action="copy"] { min-width: 104px; }
         .body-image { display: block; max-width: 100%; max-height: 320px; border: 1px solid var(--line); }
         .tree { font: 11.5px/1.6 var(--mono); overflow-wrap: anywhere; padding: 6px 10px; background: var(--raised); border-radius: 5px; }
         .tree div, .tree details > :not(summary) { padding-left: 16px; }
@@ -196,7 +210,7 @@ extension InspectorPage {
         .tree .string { color: var(--good); }
         .tree .other { color: var(--warn); }
 
-        .legend { display: flex; flex-wrap: wrap; gap: 2px 14px; padding: 6px 14px; list-style: none; color: var(--dim); }
+        .legend { display: flex; flex-wrap: wrap; gap: 2px 14px; padding: 6px 14px; min-height: 30px; list-style: none; color: var(--dim); }
         .legend { background: var(--raised); border-top: 1px solid var(--line); }
         .legend li { display: inline-flex; align-items: center; gap: 5px; white-space: nowrap; }
         @media (forced-colors: active) { .bar, .swatch, .bracket, .bracket i { forced-color-adjust: none; } }

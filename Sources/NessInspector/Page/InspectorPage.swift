@@ -55,6 +55,7 @@ enum InspectorPage {
             <div class="cells" role="presentation"></div>
             <div class="ticks" role="columnheader" aria-label="Timeline"></div>
           </div>
+          <div class="older" role="row" hidden><span role="gridcell">Older requests are no longer kept.</span></div>
           <div class="rows" role="rowgroup">
             <div class="lines" aria-hidden="true"></div>
             <div class="brackets" aria-hidden="true"></div>
@@ -65,6 +66,7 @@ enum InspectorPage {
         <section class="details" data-panel="details" aria-label="Details of the request" hidden>
           <header>
             <h2 tabindex="-1"></h2>
+            <button type="button" data-action="copy" hidden>Copy as curl</button>
             <button type="button" data-action="close" aria-label="Close the details" title="Close ( Esc )">Close</button>
           </header>
           <div class="columns"><div data-part="why"></div><div data-part="messages"></div></div>
