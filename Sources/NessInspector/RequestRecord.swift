@@ -52,6 +52,8 @@ struct RequestRecord: Sendable {
         (self.number, self.start, self.change, self.limits) = (number, start, change, limits)
         self.request = KeptRequest(request, bodyLimit: limits.maximumBodyBytes)
         bytes = self.request.value.body?.data?.count ?? 0
+        // Enough for most requests.
+        events.reserveCapacity(12)
     }
 
     /// True if events are missing, because there were too many.
@@ -145,7 +147,7 @@ struct Outcome: Sendable {
             (response, error, description, isDrop) = (nil, text, text, false)
         }
         // The redirects are exchanges as well.
-        response?.history = []
+        if response?.history.isEmpty == false { response?.history = [] }
     }
 
     /// Removes the body of the response, if it is longer than `limit`.

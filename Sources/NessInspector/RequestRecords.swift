@@ -27,12 +27,14 @@ final class RequestRecords: Sendable {
     }
 
     private struct State: Sendable {
-        /// The records, by number.
+        /// The requests that run, by their identifiers.
+        var running: [Int: RequestRecord] = [:]
+        /// The others, by number.
         var records: [Int: RequestRecord] = [:]
-        /// The numbers of the requests that run, by their identifiers.
-        var running: [Int: Int] = [:]
         /// The numbers of the others, in the order of their ends.
         var ended: [Int] = []
+        /// The number of pages that wait for a change.
+        var waiting = 0
         var bytes = 0
         var count = 0
         /// The number of changes.
@@ -61,54 +63,48 @@ final class RequestRecords: Sendable {
 
     /// Adds a request. One that runs already is not added again: a manager may have the inspector twice.
     func start(_ request: HTTPRequest) {
-        let now = now
-        state.withLock { state in
+        change { state, now in
             guard state.running[request.id] == nil else { return }
             state.count += 1
-            state.changes += 1
             state.totals.requests += 1
             let record = RequestRecord(number: state.count, request: request, start: now, change: state.changes, limits: limits)
             state.bytes += record.bytes
-            state.running[request.id] = state.count
-            state.records[state.count] = record
+            state.running[request.id] = record
         }
-        changed.notify()
     }
 
     /// Adds an event to a request that runs.
     func add(_ event: RequestRecord.Event, to request: HTTPRequest) {
-        change(request) { state, record, now in
+        change { state, now in
             state.totals.count(event)
-            state.bytes += record.add(event, at: now, change: state.changes)
+            state.bytes += state.running[request.id]?.add(event, at: now, change: state.changes) ?? 0
         }
     }
 
     /// Adds the start of an attempt.
     /// - Parameter sent: The request of the attempt.
     func addAttempt(_ sent: HTTPRequest) {
-        change(sent) { state, record, now in record.addAttempt(sent, at: now, change: state.changes) }
+        change { state, now in state.running[sent.id]?.addAttempt(sent, at: now, change: state.changes) }
     }
 
-    private func change(_ request: HTTPRequest, _ change: (inout State, inout RequestRecord, Duration) -> Void) {
+    private func change<Result: Sendable>(_ change: (inout State, _ now: Duration) -> Result) -> Result {
         let now = now
-        state.withLock { state in
-            guard let number = state.running[request.id], var record = state.records.removeValue(forKey: number) else { return }
+        let (result, notifies) = state.withLock { state in
             state.changes += 1
-            change(&state, &record, now)
-            state.records[number] = record
+            return (change(&state, now), state.waiting > 0)
         }
-        changed.notify()
+        if notifies { changed.notify() }
+        return result
     }
 
     /// Ends a request, and forgets the oldest ones that are too many or too large.
     func end(_ request: HTTPRequest) {
-        let now = now
         // Released outside the lock, because what a request holds is the application's.
-        let removed = state.withLock { state -> [RequestRecord] in
-            guard let number = state.running.removeValue(forKey: request.id) else { return [] }
-            state.changes += 1
-            state.records[number]?.finish(at: now, change: state.changes)
-            state.ended.append(number)
+        _ = change { state, now -> [RequestRecord] in
+            guard var record = state.running.removeValue(forKey: request.id) else { return [] }
+            record.finish(at: now, change: state.changes)
+            state.records[record.number] = record
+            state.ended.append(record.number)
             var removed: [RequestRecord] = []
             while removed.count < state.ended.count,
                 state.ended.count - removed.count > max(0, limits.maximumRequests) || state.bytes > limits.maximumBytes,
@@ -119,38 +115,41 @@ final class RequestRecords: Sendable {
             state.ended.removeFirst(removed.count)
             return removed
         }
-        _ = removed
-        changed.notify()
     }
 
     /// Forgets the requests that have ended, and sets the totals to zero.
     func clear() {
-        let removed = state.withLock { state in
-            state.changes += 1
+        _ = change { state, _ -> [RequestRecord?] in
             let removed = state.ended.map { state.remove($0) }
             state.ended = []
             state.totals = Totals()
             state.removal = state.changes
             return removed
         }
-        _ = removed
-        changed.notify()
     }
 
     /// Returns the records with the given numbers, in this order, without those that are not kept.
-    func records(_ numbers: [Int]) -> [RequestRecord] { state.withLock { state in numbers.compactMap { state.records[$0] } } }
+    func records(_ numbers: [Int]) -> [RequestRecord] {
+        state.withLock { state in
+            numbers.compactMap { number in state.records[number] ?? state.running.values.first { $0.number == number } }
+        }
+    }
 
     /// Suspends until something has changed.
     /// - Parameter last: The number of the last change that the page has. It becomes the number of the newest.
     /// - Returns: The changes; `nil` if the task was canceled.
     func changes(after last: inout Int) async -> Changes? {
         let known = last
+        // Counted before the first check, so that no change is missed.
+        state.withLock { $0.waiting += 1 }
+        defer { state.withLock { $0.waiting -= 1 } }
         guard await changed.wait(until: { [self] in state.withLock { $0.changes > known } }) else { return nil }
         return state.withLock { state in
             last = state.changes
-            let records = state.records.values.filter { $0.change > known }.sorted { $0.number < $1.number }
-            return Changes(
-                records: records, kept: known == 0 || state.removal > known ? state.records.keys.sorted() : nil, totals: state.totals)
+            let all = [state.running.values, state.records.values].joined()
+            let records = all.filter { $0.change > known }.sorted { $0.number < $1.number }
+            let kept = known == 0 || state.removal > known ? all.map(\.number).sorted() : nil
+            return Changes(records: records, kept: kept, totals: state.totals)
         }
     }
 }

@@ -29,23 +29,27 @@ guard arguments.count == 3, let count = Int(arguments[2]) else {
     print("usage: observed plain|observer|log|measure|trace|all|inspect COUNT")
     exit(2)
 }
-let inspector = arguments[1] == "inspect" ? try await Inspector.start { _ in } : nil
-let ness = Ness { configuration in
-    configuration.transport = Instant()
-    var logger = Logger(label: "observed")
-    // As in production: a line for each failure, none for each success.
-    logger.logLevel = .warning
-    switch arguments[1] {
-    case "observer": configuration.observers = [Silent()]
-    case "log": configuration.log(to: logger)
-    case "measure": configuration.measure(with: NOOPMetricsHandler.instance)
-    case "trace": configuration.trace(with: NoOpTracer())
-    case "all":
-        configuration.log(to: logger)
-        configuration.measure(with: NOOPMetricsHandler.instance)
-        configuration.trace(with: NoOpTracer())
-    case "inspect": configuration.observers = inspector.map { [$0] } ?? []
-    default: break
+
+/// Makes the manager that is measured.
+@Sendable func makeManager() async throws -> Ness {
+    let inspector = arguments[1] == "inspect" ? try await Inspector.start { _ in } : nil
+    return Ness { configuration in
+        configuration.transport = Instant()
+        var logger = Logger(label: "observed")
+        // As in production: a line for each failure, none for each success.
+        logger.logLevel = .warning
+        switch arguments[1] {
+        case "observer": configuration.observers = [Silent()]
+        case "log": configuration.log(to: logger)
+        case "measure": configuration.measure(with: NOOPMetricsHandler.instance)
+        case "trace": configuration.trace(with: NoOpTracer())
+        case "all":
+            configuration.log(to: logger)
+            configuration.measure(with: NOOPMetricsHandler.instance)
+            configuration.trace(with: NoOpTracer())
+        case "inspect": configuration.observers = inspector.map { [$0] } ?? []
+        default: break
+        }
     }
 }
 
@@ -53,6 +57,7 @@ let ness = Ness { configuration in
 let done = DispatchSemaphore(value: 0)
 Task.detached {
     do {
+        let ness = try await makeManager()
         for _ in 0..<count { _ = try await ness.get("https://mock.test/x").dataRequest().value }
     } catch {
         print(error)
