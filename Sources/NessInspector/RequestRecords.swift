@@ -161,9 +161,8 @@ extension RequestRecords.Totals {
             if exchange.isJoined { joined += 1 } else { exchanges += 1 }
         case .retry: retries += 1
         case .outcome(let outcome, let metrics):
-            // A transport of the application may report any number.
-            bytesSent = bytesSent.addingClamped(metrics.bytesSent)
-            bytesReceived = bytesReceived.addingClamped(metrics.bytesReceived)
+            bytesSent = bytesSent.saturatingAdd(metrics.bytesSent)
+            bytesReceived = bytesReceived.saturatingAdd(metrics.bytesReceived)
             if outcome.error != nil {
                 if !outcome.isDrop { failed += 1 }
             } else if let source = outcome.response?.source, source == .cache || source == .stale {
@@ -171,12 +170,5 @@ extension RequestRecords.Totals {
             }
         default: break
         }
-    }
-}
-
-extension Int64 {
-    fileprivate func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, overflows) = addingReportingOverflow(other)
-        return overflows ? .max : sum
     }
 }

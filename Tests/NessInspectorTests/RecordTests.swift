@@ -103,8 +103,9 @@ import Testing
         inspected.rig.mock.on(.get, "/old", replies: [.status(302, headers: ["Location": "/new"])])
         inspected.rig.mock.on(.get, "/new") { _ in .text("hello", headers: ["Cache-Control": "max-age=60"]) }
         inspected.rig.mock.on(.get, "/bad", replies: [.failure(.connectionLost)])
+        let never = TestGate()
         inspected.rig.mock.on(.get, "/never") { _ in
-            try await Task.sleep(for: .seconds(600))
+            await never.wait()
             return .text("")
         }
         _ = try await inspected.rig.ness.get("old").dataRequest().value

@@ -46,10 +46,10 @@ final class Observation: Sendable {
         makeCalls()
     }
 
-    /// Makes the calls that wait, until there are none.
+    /// Makes the waiting calls until none is left.
     private func makeCalls() { while let (calls, observers) = state.withLock({ $0.next() }) { calls(observers) } }
 
-    /// Makes the calls that wait, on another thread.
+    /// Makes the waiting calls on another thread.
     private func makeCallsElsewhere() { DispatchQueue.global().async { [self] in makeCalls() } }
 
     /// Notifies every observer. Before the start, the observers are notified after it.
@@ -129,7 +129,8 @@ final class Observation: Sendable {
         _ outcome: Result<HTTPResponse, any Error>, attempts: Int, isDrop: Bool = false, _ isOver: @escaping @Sendable () -> Void = {}
     ) {
         let now = clock.elapsed()
-        // From now on only the calls at the end are made. Without a start there are none, and the observers are released outside the lock.
+        // After this, observers are notified of the end only. If the request never started, they are not notified at all. The returned
+        // observers are released outside the lock.
         let (hasTurn, _): (Bool?, [any RequestObserver]) = state.withLock { state in
             let open = state.endAll(at: now, with: outcome)
             state.metrics.outcome = outcome
@@ -205,7 +206,7 @@ final class Observation: Sendable {
         case .sent(let bytes, _):
             state.withLock { state in
                 if state.hasEnded { return }
-                state.metrics.bytesSent += max(0, bytes - state.sentBytes)
+                state.metrics.bytesSent = state.metrics.bytesSent.saturatingAdd(max(0, bytes - state.sentBytes))
                 state.sentBytes = bytes
             }
         case .connection(let connection): state.withLock { if !$0.hasEnded { $0.metrics.connections.append(connection) } }
@@ -262,7 +263,9 @@ final class Observation: Sendable {
     private func receive(_ bytes: Int64) {
         state.withLock { state in
             if state.hasEnded { return }
-            if let before = state.receivedBytes { state.metrics.bytesReceived += max(0, bytes - before) }
+            if let before = state.receivedBytes {
+                state.metrics.bytesReceived = state.metrics.bytesReceived.saturatingAdd(max(0, bytes - before))
+            }
             state.receivedBytes = bytes
         }
     }

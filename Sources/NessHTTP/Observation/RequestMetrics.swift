@@ -21,7 +21,7 @@ public struct RequestMetrics: Sendable {
     public var connections: [ConnectionMetrics] = []
     /// The number of times that a transport sent a request again by itself, on another connection, as far as `connections` tells. These
     /// sends add no exchange.
-    public var resendCount: Int { connections.reduce(0) { $0 + $1.resendCount } }
+    public var resendCount: Int { connections.reduce(0) { $0.saturatingAdd($1.resendCount) } }
     /// The number of body bytes sent in all exchanges.
     public var bytesSent: Int64 = 0
     /// The number of body bytes received in all exchanges, counted after content decoding. For a download, the number of bytes by which its

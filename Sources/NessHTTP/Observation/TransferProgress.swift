@@ -36,9 +36,9 @@ public struct TransferProgress: Sendable, Hashable {
     }
 }
 
-extension Int64 {
-    /// Returns the sum, or the largest number if the sum is larger. Lengths come from servers, who may state any.
-    func saturatingAdd(_ other: Int64) -> Int64 {
+extension FixedWidthInteger {
+    /// Returns the sum of two counts, or the largest number if the sum is larger. Servers and transports may state any.
+    package func saturatingAdd(_ other: Self) -> Self {
         let (sum, isTooMuch) = addingReportingOverflow(other)
         return isTooMuch ? .max : sum
     }

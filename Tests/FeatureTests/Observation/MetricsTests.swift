@@ -57,6 +57,34 @@ import Testing
         #expect(collector.log.entries.last?.attempts == 0)
     }
 
+    /// Reports counts that no request has, and fails once.
+    private struct Boasting: Transport {
+        let attempts = Log<Void>()
+
+        func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
+            attempts.add(())
+            var connection = ConnectionMetrics(isReused: false)
+            connection.resendCount = .max
+            try await receive(.connection(connection))
+            for count in [Int64.min, .max, -1, .max] { try await receive(.sent(count)) }
+            if attempts.entries.count == 1 { throw TransportError(.connectionLost) }
+            try await receive(.head(statusCode: 200, headers: [:]))
+        }
+    }
+
+    @Test("counts of a transport that are too large or negative are limited")
+    func limits() async throws {
+        let collector = Collector()
+        let ness = Ness {
+            $0.transport = Boasting()
+            $0.observers = [collector]
+        }
+        let once = CounterRetryControl(maxRetryCount: 1)
+        _ = try await ness.put("http://mock.test/").set(body: Data("abc".utf8)).dataRequest(with: once).value
+        let metrics = try #require(collector.log.entries.last)
+        #expect(metrics.bytesSent == .max && metrics.resendCount == .max && metrics.attempts == 2)
+    }
+
     @Test("the time in a queue counts even if the request never leaves it")
     func queueTime() async throws {
         let collector = Collector(), clock = ManualClock()

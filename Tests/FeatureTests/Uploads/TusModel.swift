@@ -80,7 +80,8 @@ final class TusModel: Transport {
         case .hangs(let count):
             _ = answer(request, body.prefix(count))
             isHanging.add(count)
-            try await Task.sleep(for: .seconds(1_000_000))
+            await TestGate().wait()
+            throw CancellationError()
         case .losesResponse:
             _ = answer(request, body)
             throw TransportError(.connectionLost, "lost on purpose")

@@ -21,7 +21,7 @@ struct Instant: Transport {
     }
 }
 
-/// Hears of everything, and does nothing.
+/// An observer that does nothing.
 struct Silent: RequestObserver {}
 
 let arguments = CommandLine.arguments

@@ -6,8 +6,8 @@ enum RequestFields {
     static let idName = "X-Request-Id"
     private static let timeoutName = "X-Request-Timeout"
 
-    /// Returns the client's identifier of the request. Makes one if the client sent none, or one that does not belong into a log: it has at
-    /// most 128 characters, all of them visible.
+    /// Returns the client's identifier of the request. Makes one if the client sent none, or one with more than 128
+    /// characters or with an invisible one.
     static func id(of headers: HTTPHeaders) -> String {
         if let id = headers[idName], (1...128).contains(id.utf8.count), id.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return id }
         return UUID().uuidString.lowercased()

@@ -92,7 +92,7 @@ final class ResponseCollector: Sendable {
     private func notify(_ event: TransportEvent) throws {
         switch event {
         case .sent(let bytes):
-            exchange.report(.sent(bytes, of: bodyLength))
+            exchange.report(.sent(max(0, bytes), of: bodyLength))
         case .connection(let connection):
             state.withLock { $0.connection = connection }
             exchange.report(.connection(connection))
