@@ -67,7 +67,7 @@ import Testing
             connection.resendCount = .max
             try await receive(.connection(connection))
             for count in [Int64.min, .max, -1, .max] { try await receive(.sent(count)) }
-            if attempts.entries.count == 1 { throw TransportError(.connectionLost) }
+            if attempts.entries.count == 1 { throw TransportError(.connectionLost, "lost") }
             try await receive(.head(statusCode: 200, headers: [:]))
         }
     }
