@@ -23,8 +23,10 @@ extension HTTPArchive {
                 response.source == .cache || response.source == .stale
             else { continue }
             let recorded = Response(response, isKept: outcome.removedLength == nil, by: redactor)
-            let request = summary.record.sent ?? summary.record.request.value
-            cached.append((start, Entry(epoch.adding(start), time: 0, request: request, response: recorded)))
+            var request = summary.record.sent ?? summary.record.request.value
+            // A part of a body is not the body.
+            request.body = nil
+            cached.append((start, Entry(epoch.adding(start), time: 0, request: request, response: recorded, by: redactor)))
         }
         let all = exchanges.values.map { ($0.start, $0.entry) } + cached.map { ($0.start, $0.entry) }
         self.init(entries: all.sorted { $0.0 < $1.0 }.map(\.1))
@@ -48,8 +50,10 @@ extension HTTPArchive.Entry {
             outcome.response.map { HTTPArchive.Response($0, isKept: outcome.removedLength == nil, by: redactor) }
         }
         self.init(
-            epoch.adding(exchange.start), time: (end - exchange.start) / .milliseconds(1), request: exchange.exchange.request,
-            response: response ?? HTTPArchive.Response(error: exchange.outcome?.error ?? "the exchange has not ended"), timings: timings)
+            epoch.adding(exchange.start), time: (end - exchange.start) / .milliseconds(1), request: exchange.request.value,
+            response: response ?? HTTPArchive.Response(error: exchange.outcome?.error ?? "the exchange has not ended"), timings: timings,
+            by: redactor)
+        if exchange.request.removedLength != nil { request.body?.text = nil }
     }
 }
 

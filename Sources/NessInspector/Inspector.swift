@@ -96,6 +96,9 @@ public final class Inspector: RequestObserver {
     public func requestIsWaitingForNetwork(_ request: HTTPRequest) { records.add(.network, to: request) }
     /// Adds the time of the head.
     public func requestDidReceiveHead(_ head: HTTPResponse, in exchange: RequestExchange, of request: HTTPRequest) {
+        var head = head
+        // The request is kept with its exchange.
+        if head.request.body != nil { head.request.body = nil }
         records.add(.head(head, exchange: exchange.id), to: request)
     }
     /// Adds the end of an exchange, with its response.

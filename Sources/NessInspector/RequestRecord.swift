@@ -148,6 +148,8 @@ struct Outcome: Sendable {
         }
         // The redirects are exchanges as well.
         if response?.history.isEmpty == false { response?.history = [] }
+        // The request is kept with its exchange.
+        if response?.request.body != nil { response?.request.body = nil }
     }
 
     /// Removes the body of the response, if it is longer than `limit`.

@@ -15,7 +15,7 @@ final class RequestRecords: Sendable {
     }
 
     /// The sums over all requests since the start or the last `clear()`.
-    struct Totals: Sendable, Encodable, Equatable {
+    struct Totals: Sendable {
         var requests = 0
         var exchanges = 0
         var joined = 0
@@ -76,6 +76,7 @@ final class RequestRecords: Sendable {
     /// Adds an event to a request that runs.
     func add(_ event: RequestRecord.Event, to request: HTTPRequest) {
         change { state, now in
+            guard state.running[request.id] != nil else { return }
             state.totals.count(event)
             state.bytes += state.running[request.id]?.add(event, at: now, change: state.changes) ?? 0
         }

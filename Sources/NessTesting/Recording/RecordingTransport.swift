@@ -119,7 +119,7 @@ public final class RecordingTransport: ControlledTransport {
                 }
             }
         } catch let error as TransportError where !seen.withLock({ $0.isRefused }) {
-            let failure = HTTPArchive.Response(status: 0, error: "\(error.kind)")
+            let failure = HTTPArchive.Response(error: "\(error.kind)")
             keep(number, request, failure, date, start: start, headAt: nil)
             throw error
         }
@@ -139,7 +139,8 @@ public final class RecordingTransport: ControlledTransport {
         let end = clock.elapsed()
         let timings = HTTPArchive.Timings(
             wait: ((headAt ?? end) - start) / .milliseconds(1), receive: (end - (headAt ?? end)) / .milliseconds(1))
-        let entry = HTTPArchive.Entry(date, time: timings.wait + timings.receive, request: request, response: response, timings: timings)
+        let entry = HTTPArchive.Entry(
+            date, time: timings.wait + timings.receive, request: request, response: response, timings: timings, by: request.redactor)
         state.withLock { $0.entries[number] = entry }
     }
 }

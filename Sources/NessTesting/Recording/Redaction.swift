@@ -67,11 +67,11 @@ extension HTTPArchive.Entry {
     ///   - request: The request.
     ///   - response: The response, or the error in its place.
     ///   - timings: The durations of the phases.
+    ///   - redactor: Removes the secrets.
     package init(
         _ date: Date, time: Double, request: HTTPRequest, response: HTTPArchive.Response,
-        timings: HTTPArchive.Timings = HTTPArchive.Timings()
+        timings: HTTPArchive.Timings = HTTPArchive.Timings(), by redactor: Redactor
     ) {
-        let redactor = request.redactor
         let sent = HTTPArchive.Request(
             method: request.method.rawValue, url: redactor.recorded(urlText: request.url.absoluteString),
             headers: redactor.recorded(request.sentHeaders), body: request.recordedBody(by: redactor))

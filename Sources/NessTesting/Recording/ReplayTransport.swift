@@ -57,7 +57,7 @@ public final class ReplayTransport: Transport {
     private func choose(_ request: HTTPRequest) throws -> HTTPArchive.Response {
         let redactor = request.redactor
         let url = redactor.identity(ofURL: request.url.absoluteString)
-        let body = request.recordedBody(by: request.redactor)
+        let body = request.recordedBody(by: redactor)
         let matching = archive.entries.indices.filter { index in
             let recorded = archive.entries[index].request
             return recorded.method == request.method.rawValue && redactor.identity(ofURL: recorded.url) == url
