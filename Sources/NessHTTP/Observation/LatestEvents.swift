@@ -69,8 +69,12 @@ struct LatestEvents: Sendable {
         var events: [ExchangeEvent] = []
         // Enough for one exchange: every caller who joins comes here.
         events.reserveCapacity(6)
-        for place in known.waits where !waits.contains(place) { events.append(.waited(place)) }
-        for place in waits where !known.waits.contains(place) { events.append(.waits(place)) }
+        // The segments of a download may wait at one place at the same time.
+        var (ended, new) = (known.waits, waits)
+        for place in waits { if let index = ended.firstIndex(of: place) { ended.remove(at: index) } }
+        for place in known.waits { if let index = new.firstIndex(of: place) { new.remove(at: index) } }
+        for place in ended { events.append(.waited(place)) }
+        for place in new { events.append(.waits(place)) }
         // Of the exchanges that ended before a caller joined, only the last one concerns it: its response may be the caller's.
         let isNew = known.last == nil
         for entry in earlier where !isNew || entry.outcome == nil { entry.add(to: &events, since: known.entry(entry.exchange.id)) }

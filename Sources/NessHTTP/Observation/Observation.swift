@@ -27,7 +27,8 @@ final class Observation: Sendable {
 
     // MARK: the calls
 
-    /// Changes the state, and calls a method of all observers. A thread that is making calls makes these as well.
+    /// Changes the state, and calls a method of all observers. A thread that is making calls makes these as well. On the main thread,
+    /// another one does.
     /// - Parameters:
     ///   - change: Returns the value for the calls; `nil` for no call.
     ///   - call: Calls the method of one observer. Without captures it costs no allocation.
@@ -35,12 +36,19 @@ final class Observation: Sendable {
     private func notify<Value: Sendable>(
         _ change: (inout ObservationState) -> Value?, _ call: @escaping @Sendable (any RequestObserver, Value) -> Void
     ) {
+        // A pause or a drop on the main thread may end an exchange there.
+        let isOnMain = Thread.isMainThread
+        var isElsewhere = false
         let turn: (Value, [any RequestObserver])? = state.withLock { state in
-            guard !state.hasEnded, let value = change(&state),
-                let observers = state.takeTurn(orLater: { for observer in $0 { call(observer, value) } })
-            else { return nil }
+            guard !state.hasEnded, let value = change(&state) else { return nil }
+            if isOnMain {
+                isElsewhere = state.add { for observer in $0 { call(observer, value) } }
+                return nil
+            }
+            guard let observers = state.takeTurn(orLater: { for observer in $0 { call(observer, value) } }) else { return nil }
             return (value, observers)
         }
+        if isElsewhere { makeCallsElsewhere() }
         guard let (value, observers) = turn else { return }
         for observer in observers { call(observer, value) }
         makeCalls()

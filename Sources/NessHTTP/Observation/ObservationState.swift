@@ -66,7 +66,7 @@ struct ObservationState: Sendable {
     }
 
     /// Takes the turn to make calls.
-    /// - Parameter calls: The calls, which the thread whose turn it is makes later.
+    /// - Parameter calls: The calls that are queued if another thread has the turn.
     /// - Returns: The observers; `nil` if another thread has the turn.
     mutating func takeTurn(orLater calls: @autoclosure () -> Calls) -> [any RequestObserver]? {
         if isNotifying {
@@ -77,8 +77,8 @@ struct ObservationState: Sendable {
         return observers
     }
 
-    /// Adds calls to those that wait.
-    /// - Returns: True if the calling thread has to see to it that they are made.
+    /// Queues calls, and takes the turn if no thread has it.
+    /// - Returns: True if the caller has taken the turn, and must have the calls made.
     mutating func add(_ calls: @escaping Calls) -> Bool {
         waiting.append(calls)
         defer { isNotifying = true }

@@ -32,7 +32,7 @@ public struct TransferProgress: Sendable, Hashable {
     /// The estimated time for the remaining bytes at the current speed; `nil` while the total or the speed is unknown.
     public var estimatedTimeRemaining: Duration? {
         guard let totalBytes, let bytesPerSecond, bytesPerSecond > 0 else { return nil }
-        return .seconds(min(1e9, Double(max(0, totalBytes - completedBytes)) / bytesPerSecond))
+        return .seconds(min(1e9, max(0, Double(totalBytes) - Double(completedBytes)) / bytesPerSecond))
     }
 }
 

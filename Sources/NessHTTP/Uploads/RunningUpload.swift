@@ -31,7 +31,9 @@ public struct RunningUpload: Sendable {
     /// The positions of the next part: from the offset, as many bytes as the caller's part size and the server's limit allow.
     public var nextPart: Range<Int64> {
         let count = min(partSize ?? .max, maximumPartSize ?? .max)
-        return offset..<offset + min(max(count, 1), max(length - offset, 0))
+        // A protocol may have taken any number from the server.
+        let start = min(max(offset, 0), length)
+        return start..<start + min(max(count, 1), length - start)
     }
 
     /// Computes the digest of some bytes of the file, off the threads that run tasks.
@@ -42,6 +44,7 @@ public struct RunningUpload: Sendable {
     /// - Throws: An error that ends the upload, with `NessError.Kind.invalidRequest` for too many bytes, and with `fileSystem` if the file
     ///   cannot be read.
     public func digest(_ algorithm: UploadChecksum, of bytes: Range<Int64>) async throws -> Data {
+        guard bytes.lowerBound >= 0 else { throw InvalidRequest("the positions of a part cannot be negative") }
         guard algorithm == .sha256 || bytes.upperBound - bytes.lowerBound <= 64 << 20 else {
             throw InvalidRequest("a part with the checksum \(algorithm.rawValue) can have at most 64 MiB: set `partSize`")
         }

@@ -19,6 +19,7 @@ extension UploadJob {
                 if step == .locate, try await startOver(&upload, attempt, "the protocol cannot continue it") { continue }
                 throw InvalidRequest("the protocol \(description.uploadProtocol.name) has no step to \(step.rawValue) an upload")
             }
+            guard message.bytes.lowerBound >= 0 else { throw InvalidRequest("the positions of a part cannot be negative") }
             let before = upload, mayComplete = mayComplete(message, step, upload)
             if mayComplete { try await save(upload, mayBeComplete: true, attempt) }
             let response = try await send(message, for: step, of: upload, mayComplete: mayComplete, attempt)
@@ -57,8 +58,13 @@ extension UploadJob {
             case .rejected where response.statusCode == 423:
                 throw attempt.error(.connectionLost, "the server is still busy with an earlier request (423)", response: response)
             case .gone, .rejected:
+                guard mayComplete else { return response }
                 // A gateway that gives up may have passed the request on.
-                guard mayComplete, response.statusCode == 408 || response.statusCode >= 500 else { return response }
+                guard response.statusCode == 408 || response.statusCode >= 500 else {
+                    // The record assumes that everything was received.
+                    if let known = state.withLock({ $0.upload }) { try? await save(known, attempt) }
+                    return response
+                }
                 state.withLock { $0.mayBeComplete = true }
                 guard upload.url == nil else { return response }
                 let reason = "status \(response.statusCode) after the whole file was sent"

@@ -191,8 +191,10 @@ final class UploadJob: Sendable {
             upload = try await Self.opening.run { [self] in
                 let record = try UploadRecordFile(path)
                 defer { record.close() }
+                let identity = FileIdentity(of: file.path)
+                // The file may have been deleted meanwhile.
                 guard let found = try record.read(), found.subject.name == description.uploadProtocol.name,
-                    found.subject.file == FileIdentity(of: file.path)
+                    identity == nil || found.subject.file == identity
                 else { return nil }
                 var upload = RunningUpload(
                     request, file: file.path, length: found.subject.length, partSize: nil, receivesInterimResponses: false)
@@ -212,12 +214,11 @@ final class UploadJob: Sendable {
             }
         }
         guard let path else { return }
-        try await Self.opening.run {
+        try await Self.opening.run { [isOwn = upload != nil] in
             let record = try UploadRecordFile(path)
             defer { record.close() }
-            // Throws for a file that is not a record.
-            _ = try record.read()
-            record.remove()
+            // Throws for a file that is not a record. The record of another upload stays.
+            if try record.read() == nil || isOwn { record.remove() }
         }
     }
 

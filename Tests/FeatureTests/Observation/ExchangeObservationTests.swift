@@ -1,9 +1,10 @@
 import Foundation
-import NessHTTP
 import NessTesting
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// Observers are notified of exchanges and waits.
 @Suite(.inTurn(.withoutSockets)) struct ExchangeObservationTests {
@@ -66,6 +67,55 @@ import Testing
                 "head 200 of /b", "ended 200 of /b", "end",
             ])
         #expect(Set(recorder.exchanges.entries.map(\.id)).count == 3)
+    }
+
+    @Test("of several waits at one place, a caller who joins late is notified of those that have not ended")
+    func latestWaits() {
+        var known = LatestEvents(), now = LatestEvents()
+        func places(_ events: [ExchangeEvent]) -> [String] {
+            events.map { event in
+                switch event {
+                case .waits(let place): "waits \(place)"
+                case .waited(let place): "waited \(place)"
+                default: "other"
+                }
+            }
+        }
+        for _ in 1...2 { known.keep(.waits(.hostQueue)) }
+        now.keep(.waits(.hostQueue))
+        #expect(places(now.since(known)) == ["waited hostQueue"])
+        #expect(places(known.since(now)) == ["waits hostQueue"])
+        now.keep(.waits(.hostQueue))
+        #expect(places(now.since(known)) == [])
+    }
+
+    @Test("a pause on the main thread notifies no observer there")
+    func pauseOnMain() async throws {
+        final class Threads: RequestObserver {
+            let events = Log<String>()
+            private func add(_ event: String) { events.add(Thread.isMainThread ? "\(event) on main" : event) }
+            func requestDidPause(_ request: HTTPRequest) { add("pause") }
+            func requestDidEndExchange(_ exchange: RequestExchange, with outcome: Result<HTTPResponse, any Error>, of request: HTTPRequest)
+            {
+                add("end")
+            }
+            func requestDidEnd(_ request: HTTPRequest) { add("over") }
+        }
+        let threads = Threads(), started = TestGate(), never = TestGate()
+        let rig = Rig { $0.observers = [threads] }
+        rig.mock.on(.get, "/a") { _ in
+            started.open()
+            await never.wait()
+            return .text("")
+        }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "ness-\(UUID().uuidString)")
+        let download = rig.ness.get("a").downloadRequest(forSavedLocation: folder)
+        await started.wait()
+        await MainActor.run { download.pause() }
+        await threads.events.wait(for: 2)
+        await MainActor.run { download.drop() }
+        await threads.events.wait(for: 3)
+        #expect(threads.events.entries == ["pause", "end", "over"])
     }
 
     @Test("what a loader adds at the place of the exchange is in the exchange's request, and a secret in no description")

@@ -230,6 +230,25 @@ import Testing
         }
     }
 
+    @Test("terminate() leaves the record of another file, and removes the upload of a file that is gone")
+    func terminateOthers() async throws {
+        try await withUpload { file, _ in
+            let record = file.appendingPathExtension("record"), other = file.appendingPathExtension("other")
+            try Data("other".utf8).write(to: other)
+            let model = TusModel((.patch, .answers(400))), ness = model.ness { $0.retryControl = nil }
+            let request = ness.post("films"), resuming = ResumableUpload.tus(record: record)
+            #expect(await request.uploadRequest(forFileLocation: file, resuming: resuming).nessError()?.kind == .validation)
+            let gate = TestGate()
+            let waiting = request.add(loaders: [.modifyRequest { if $0.method == .post { await gate.wait() } }], at: .call)
+            try await waiting.uploadRequest(forFileLocation: other, resuming: resuming).terminate().value
+            #expect(model.log == ["POST", "PATCH 0"] && exists(record))
+            try FileManager.default.removeItem(at: file)
+            try await waiting.uploadRequest(forFileLocation: file, resuming: resuming).terminate().value
+            #expect(model.log == ["POST", "PATCH 0", "DELETE"] && !exists(record))
+            gate.open()
+        }
+    }
+
     @Test("the removal of an upload on another origin carries no secret")
     func terminateForeign() async throws {
         try await withUpload { file, _ in
