@@ -27,10 +27,11 @@ public final class Inspector: RequestObserver {
     public struct Limits: Sendable, Hashable {
         /// The number of ended requests that are kept. Running requests are always kept.
         public var maximumRequests: Int
-        /// The number of bytes of bodies that are kept. Beyond it, the oldest ended requests are forgotten. A single request keeps at most
-        /// an eighth of it.
+        /// The number of bytes of bodies that are kept. Beyond it, the oldest ended requests are forgotten. The responses of a
+        /// single request take at most an eighth of it.
         public var maximumBytes: Int
-        /// The number of bytes up to which a body is kept; 0 for no bodies.
+        /// The number of bytes up to which a body is kept; 0 for no bodies. The first 64 KiB of a longer body of a request stay in memory,
+        /// unseen, because secrets in it may be repeated elsewhere.
         public var maximumBodyBytes: Int
 
         /// Makes limits.
@@ -39,8 +40,7 @@ public final class Inspector: RequestObserver {
         ///   - maximumBytes: The number of bytes of bodies that are kept.
         ///   - maximumBodyBytes: The number of bytes up to which a body is kept; 0 for no bodies.
         public init(maximumRequests: Int = 1_000, maximumBytes: Int = 64 << 20, maximumBodyBytes: Int = 1 << 20) {
-            (self.maximumRequests, self.maximumBytes) = (maximumRequests, maximumBytes)
-            self.maximumBodyBytes = max(0, maximumBodyBytes)
+            (self.maximumRequests, self.maximumBytes, self.maximumBodyBytes) = (maximumRequests, maximumBytes, maximumBodyBytes)
         }
     }
 
@@ -117,6 +117,7 @@ public final class Inspector: RequestObserver {
     public func requestDidResume(_ request: HTTPRequest) { records.add(.resume, to: request) }
     /// Adds the outcome.
     public func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {
+        // The outcome is kept beside them, without a body that is too long.
         var rest = metrics
         rest.outcome = .failure(CancellationError())
         records.add(.outcome(Outcome(metrics.outcome), rest), to: request)

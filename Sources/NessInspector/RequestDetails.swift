@@ -11,14 +11,14 @@ extension RequestSummary {
         let redactor = redactor
         let shown = exchanges.map { exchange -> JSONValue in
             [
-                "id": JSONValue(exchange.exchange.id), "request": exchange.request.message(redactor),
+                "request": exchange.request.message(redactor),
                 "curl": .string(redactor.masked(exchange.request.curlCommand)),
                 "response": exchange.response?.message(redactor, removedLength: exchange.outcome?.removedLength) ?? .null,
                 "error": JSONValue(exchange.outcome?.description),
             ]
         }
         return [
-            "summary": json(redactor), "request": record.request.message(redactor),
+            "request": record.request.message(redactor),
             "curl": .string(redactor.masked(record.request.curlCommand)),
             "response": outcome?.response?.message(redactor, removedLength: outcome?.removedLength) ?? .null,
             "error": JSONValue(outcome?.description),

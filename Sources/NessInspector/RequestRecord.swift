@@ -79,7 +79,9 @@ struct RequestRecord: Sendable {
             events.append((.end(exchange: exchange, outcome), time))
         case .begin(var exchange):
             if exchange.isJoined { joined.insert(exchange.id) }
-            let kept = KeptRequest(exchange.request, bodyLimit: limits.maximumBodyBytes)
+            var kept = KeptRequest(exchange.request, bodyLimit: limits.maximumBodyBytes)
+            // Most exchanges send the caller's body, whose start is kept already.
+            if kept.removedLength != nil, kept.removedLength == request.removedLength { kept.value.body = request.value.body }
             exchange.request = kept.value
             removedLengths[exchange.id] = kept.removedLength
             events.append((.begin(exchange), time))
@@ -90,7 +92,11 @@ struct RequestRecord: Sendable {
 
     /// Adds the start of an attempt.
     mutating func addAttempt(_ request: HTTPRequest, at time: Duration, change: Int) {
-        if sent == nil { sent = KeptRequest(request, bodyLimit: 0).value }
+        if sent == nil {
+            sent = request
+            // Only its URL is needed.
+            if request.body != nil { sent?.body = nil }
+        }
         _ = add(.attempt, at: time, change: change)
     }
 
@@ -100,14 +106,14 @@ struct RequestRecord: Sendable {
     /// Removes a body that is too long, or for which the request has no room left.
     private mutating func keepBody(of outcome: inout Outcome, counts: Bool) {
         let room = max(0, limits.maximumBytes / 8 - bytes)
-        outcome.trim(to: min(limits.maximumBodyBytes, counts ? room : .max))
+        outcome.trim(to: min(max(0, limits.maximumBodyBytes), counts ? room : .max))
         if counts { bytes += outcome.response?.body.count ?? 0 }
     }
 }
 
 /// A request without a body that is too long to keep.
 struct KeptRequest: Sendable {
-    private(set) var value: HTTPRequest
+    var value: HTTPRequest
     /// The length of the body, if it was removed.
     private(set) var removedLength: Int64?
 

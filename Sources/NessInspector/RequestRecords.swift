@@ -124,7 +124,6 @@ final class RequestRecords: Sendable {
             let removed = state.ended.map { state.remove($0) }
             state.ended = []
             state.totals = Totals()
-            state.removal = state.changes
             return removed
         }
     }

@@ -162,6 +162,11 @@ class InspectorPageTests(unittest.TestCase):
     def click(self, action):
         self.find(f'[data-action="{action}"]').click()
 
+    def pause(self):
+        """Pauses, and waits until the list shows all that arrived before."""
+        self.click("pause")
+        self.browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+
     def click_in_row(self, id, css):
         def click():
             cell = self.find(f'[data-request="{id}"] {css}')
@@ -244,7 +249,7 @@ class InspectorPageTests(unittest.TestCase):
     def test_a_pause_holds_back_new_rows(self):
         self.row(isNested=False)
         height = self.script("return document.querySelector('main').offsetTop")
-        self.click("pause")
+        self.pause()
         before = self.count()
         self.until(lambda: re.search(r"paused · \d\d+ new", self.text(".connection")), "requests wait")
         self.assertEqual(self.count(), before)
@@ -254,15 +259,18 @@ class InspectorPageTests(unittest.TestCase):
 
     def test_clear_empties_the_list(self):
         # Requests that run stay, so the test waits for the pause between two rounds.
-        self.until(lambda: self.rows() and not self.rows(status="running") and not self.rows(status="paused"), "no request runs")
-        newest = self.rows()[-1]["id"]
+        def newest_of_idle():
+            rows = self.rows()
+            return rows and not any(row["status"] in ("running", "paused") for row in rows) and rows[-1]["id"]
+
+        newest = self.until(newest_of_idle, "no request runs")
         self.click("clear")
         self.until(lambda: not [row for row in self.rows() if row["id"] <= newest], "the old rows disappear")
 
     def test_the_details_say_why_a_request_was_slow(self):
         self.search("busy")
         details = self.open(self.row(status="200", tries="2")["id"])
-        self.assertRegex(details, r"#\d+ took 1\.\d\d s: 1\.\d\d s waiting before attempt 2 \(503, Retry-After 1\.0 s")
+        self.assertRegex(details, r"#\d+ took \d+\.\d\d s: .*\d\.\d\d s waiting before attempt 2 \(503, Retry-After 1\.0 s")
 
     def test_the_details_name_the_request_that_refreshed_the_token(self):
         self.search("photos")
@@ -307,11 +315,16 @@ class InspectorPageTests(unittest.TestCase):
         self.assertEqual([missing(HAR, entry) for entry in log["entries"]], [[]] * len(log["entries"]))
         return file, log["entries"]
 
+    def pause_with_whole_feeds(self):
+        self.pause()
+        if self.count() % 6 == 0:
+            return True
+        self.click("pause")
+
     def test_an_export_has_an_entry_for_each_exchange_and_can_be_imported(self):
         self.choose("shared")
         self.until(lambda: {row["path"] for row in self.rows()} == {"/feed"}, "the list shows only /feed")
-        self.until(lambda: self.count() % 6 == 0, "each feed has six callers")
-        self.click("pause")
+        self.until(self.pause_with_whole_feeds, "each feed has six callers")
         self.assertEqual(len(self.export()[1]), self.count() / 6)
         self.choose("all")
         self.search("old")

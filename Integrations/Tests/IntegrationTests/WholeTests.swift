@@ -236,10 +236,19 @@ import Tracing
             return .text("hello")
         }
         let file = folder.appending(path: "a")
+        let callers = Mutex(0), joined = TestGate()
+        rig.ness.observers.append(
+            Joins {
+                let all = callers.withLock {
+                    $0 += 1
+                    return $0
+                }
+                if all == 2 { joined.open() }
+            })
         let first = rig.ness.get("a").downloadRequest(forSavedLocation: file)
         await started.wait()
         let second = rig.ness.get("a").downloadRequest(forSavedLocation: file)
-        while rig.values(of: "ness.joined").isEmpty { await Task.yield() }
+        await joined.wait()
         first.pause()
         first.resume()
         gate.open()

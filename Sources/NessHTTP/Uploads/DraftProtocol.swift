@@ -29,7 +29,8 @@ struct DraftProtocol: UploadProtocol {
         }
     }
 
-    /// The bytes that the creation carries: without an interim response a lost creation could not be continued, so it carries none.
+    /// The bytes that the creation carries: none if the transport reports no interim responses, because a lost creation could then not be
+    /// continued.
     private func creationBytes(of upload: RunningUpload) -> Range<Int64> { upload.receivesInterimResponses ? upload.nextPart : 0..<0 }
 
     private func part(_ bytes: Range<Int64>, of upload: RunningUpload, in message: UploadMessage) async throws -> UploadMessage {

@@ -21,12 +21,14 @@ public struct ResumableUpload: Sendable {
     /// Makes the description of a resumable upload with any protocol.
     /// - Parameters:
     ///   - uploadProtocol: The protocol that the server speaks.
-    ///   - record: The URL of a small file, with which a later run of the program continues the upload: the same call again. Its folder must
-    ///     exist. Ness writes it when the server has named the upload, and removes it when the upload is complete. It contains the URL of
-    ///     the upload, but no credential. `nil`: only the same promise resumes, after a pause and in a retry.
+    ///   - record: The URL of a small file that records the upload. If a later run of the program makes the same call, the upload continues.
+    ///     The file's folder must exist. Ness writes the file when the server has named the upload, and removes it when the upload is
+    ///     complete. It contains the URL of the upload, but no credential. With `nil`, only the same promise continues the upload: after a
+    ///     pause, or in another attempt.
     ///   - existing: The URL of an upload that has been created already, for example by your own server. Ness then creates none. `nil`: the
     ///     request creates the upload.
-    ///   - partSize: The most bytes of one request, for servers that collect a request before they store it. `nil` sends all that is left.
+    ///   - partSize: The most bytes of one request, for servers that collect a request before they store it. It must be
+    ///     positive; otherwise the request fails with `NessError.Kind.invalidRequest`. `nil` sends all that is left.
     ///   - trustsOtherOrigins: True to send the credential and secret header fields to the upload's URL even if the server has named one of
     ///     another origin.
     public init(
@@ -39,11 +41,13 @@ public struct ResumableUpload: Sendable {
 
     /// Makes the description of an upload with tus 1.0.0 (tus.io). A POST to the request's URL creates the upload.
     /// - Parameters:
-    ///   - metadata: The names and values of `Upload-Metadata`, such as `filename`. A name has ASCII characters except spaces and commas.
+    ///   - metadata: The names and values of `Upload-Metadata`, such as `filename`. A name has ASCII characters except spaces and commas;
+    ///     any other name fails the request with `NessError.Kind.invalidRequest`.
     ///   - record: The URL of the record: see `init(_:record:continuing:partSize:trustsOtherOrigins:)`.
     ///   - existing: The URL of an upload that has been created already; `nil` to create one.
     ///   - partSize: The most bytes of one request. With a checksum it is 8 MiB unless it is set.
-    ///   - checksum: The digest that each part carries, for servers with the extension `checksum`. `nil` for none.
+    ///   - checksum: The digest that each part carries, for servers with the extension `checksum`. With `.sha1` and `.md5`, a part
+    ///     has at most 64 MiB. `nil` for none.
     ///   - createsWithContent: True to send the first part with the creation, for servers with the extension `creation-with-upload`.
     ///   - trustsOtherOrigins: True to send the credential to an upload's URL of another origin.
     public static func tus(
@@ -64,7 +68,8 @@ public struct ResumableUpload: Sendable {
     ///   - record: The URL of the record: see `init(_:record:continuing:partSize:trustsOtherOrigins:)`.
     ///   - existing: The URL of an upload that has been created already; `nil` to create one.
     ///   - partSize: The most bytes of one request. With a checksum it is 8 MiB unless it is set. A lower limit of the server applies.
-    ///   - checksum: The digest that each part carries in `Content-Digest` (RFC 9530). `nil` for none.
+    ///   - checksum: The digest that each part carries in `Content-Digest` (RFC 9530). With `.sha1` and `.md5`, a part has at most
+    ///     64 MiB. `nil` for none.
     ///   - trustsOtherOrigins: True to send the credential to an upload's URL of another origin.
     public static func draft(
         record: URL? = nil, continuing existing: URL? = nil, partSize: Int64? = nil, checksum: UploadChecksum? = nil,

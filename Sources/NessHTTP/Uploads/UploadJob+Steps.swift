@@ -183,7 +183,8 @@ extension UploadJob {
     }
 
     /// Checks the file before its bytes are sent, and at the end.
-    /// - Throws: `InvalidRequest` if the file is no longer the one that the upload began with. Its record goes: no later run continues it.
+    /// - Throws: `InvalidRequest` if the file is no longer the one that the upload began with. The record is removed, so no
+    ///   later run continues the upload.
     private func checkFile() async throws {
         let path = file.path, identity = try await disk.run { FileIdentity(of: path) }
         guard identity != state.withLock({ $0.subject?.file }) else { return }

@@ -6,6 +6,13 @@ import Foundation
 /// credential, the retries and the limits of the upload, attaches the bytes of the file, pauses, keeps the record, and rejects offsets that
 /// cannot be right.
 ///
+/// **Threads.** Ness calls both methods off the main thread, one step at a time. `message` may suspend, for example to compute a digest.
+/// `read` must not block: Ness also calls it for an interim response, on a thread of the transport, while the body is still being sent.
+///
+/// **Cancellation.** A drop or a pause cancels the task of `message`, which then throws `CancellationError`.
+///
+/// **Testing.** Give the protocol to a manager with a `MockTransport` of the module `NessTesting`.
+///
 /// | step | purpose | when |
 /// |---|---|---|
 /// | `create` | a URL for the upload | the upload has no URL |
@@ -89,8 +96,8 @@ public enum UploadStep: String, Sendable, Hashable {
     case terminate
 }
 
-/// The request of a step. The fields of the caller's request are added, except that only `create` gets
-/// those that describe a body or concern the creation: conditions, `Range`, `Idempotency-Key`.
+/// The request of a step. Ness adds the caller's header fields. It sends fields that describe the body or apply only to the creation
+/// (conditions, `Range`, `Idempotency-Key`) with `create` alone.
 public struct UploadMessage: Sendable {
     /// The method.
     public var method: HTTPMethod
@@ -120,7 +127,8 @@ public enum UploadVerdict: Sendable, Hashable {
     /// The server has done the step.
     case accepted
     /// The server has another number of bytes than the request assumed, has discarded a damaged part, or has named a limit
-    /// (`RunningUpload.maximumPartSize`). Ness asks for the offset, once at each offset and limit.
+    /// (`RunningUpload.maximumPartSize`). Ness locates the upload and continues: once without progress, or up to three times while the
+    /// limit becomes smaller. After that, the response is the outcome.
     case conflict
     /// The server does not know the upload. Ness creates another one, once.
     case gone

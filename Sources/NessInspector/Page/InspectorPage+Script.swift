@@ -96,12 +96,6 @@ extension InspectorPage {
           return element;
         }
 
-        function makeButton(text, attributes, onClick) {
-          const button = make("button", { type: "button", ...attributes }, text);
-          if (onClick) button.addEventListener("click", onClick);
-          return button;
-        }
-
         function makeSwatch(kind) {
           return make("i", { class: `swatch${KINDS[kind]?.isWait ? " is-wait" : ""}`, "data-kind": kind, "aria-hidden": "true" });
         }
@@ -938,8 +932,8 @@ extension InspectorPage {
         function textElement(text) {
           const pre = make("pre", { "data-part": "body", tabindex: 0 }, safeText(text.slice(0, BODY_LIMIT)));
           if (text.length <= BODY_LIMIT) return pre;
-          const showAll = () => { setText(pre, safeText(text)); more.remove(); };
-          const more = makeButton(`Show all ${text.length.toLocaleString("en-US")} characters`, {}, showAll);
+          const more = make("button", { type: "button" }, `Show all ${text.length.toLocaleString("en-US")} characters`);
+          more.addEventListener("click", () => { setText(pre, safeText(text)); more.remove(); });
           return make("div", {}, pre, more);
         }
 

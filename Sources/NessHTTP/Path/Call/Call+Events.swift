@@ -30,7 +30,7 @@ extension Call {
         if progress.completedBytes > 0 { reporter.update(progress) }
     }
 
-    /// Takes an event of an exchange of this call: counts it, and tells the observers and the caller's closures.
+    /// Takes an event of an exchange of this call: counts it, and notifies the observers and the caller's closures.
     /// - Parameters:
     ///   - event: The event.
     ///   - attempt: The number of this call's attempt that the exchange belongs to.
@@ -45,10 +45,10 @@ extension Call {
             let shown = other.map { event.shown(to: CallContext(self), insteadOf: $0) } ?? event
             observation.report(shown, isJoined: other != nil)
         }
-        if options.listeners?.hearsHeads == true { tellListeners(of: event) }
+        if options.listeners?.hearsHeads == true { notifyListeners(of: event) }
     }
 
-    private func tellListeners(of event: ExchangeEvent) {
+    private func notifyListeners(of event: ExchangeEvent) {
         guard let listeners = options.listeners else { return }
         let context = CallContext(self)
         switch event {

@@ -153,7 +153,7 @@ final class Call: Sendable {
         ended.held.job?.detach()
         options.upload?.callDidEnd()
         options.sink?.callDidEnd(outcome)
-        if ended.tellsObservers { notifyOfEnd(ended, outcome, isDrop: isDrop) }
+        if ended.notifiesObservers { notifyOfEnd(ended, outcome, isDrop: isDrop) }
         finishProgress()
         // Before the promise settles: from then on nothing may be sent for the call. Requests that a loader made end with the loader's
         // task.

@@ -6,7 +6,7 @@ extension CallState {
         /// The task to cancel. `nil` if it runs a flight that others may have joined: the last member to leave cancels it.
         let task: Task<Void, Never>?
         /// False if the observers are notified later, when the reader of the stream ends.
-        let tellsObservers: Bool
+        let notifiesObservers: Bool
 
         var deadlineTimer: StartedTimer? { held.deadline?.timer }
         var owner: (any CallOwner)? { if case .owner(let owner) = held.result { owner } else { nil } }

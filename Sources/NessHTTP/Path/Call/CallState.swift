@@ -127,10 +127,10 @@ struct CallState: Sendable {
         // reader.
         guard case .success(let response) = outcome, isStream, held.result.hasReader else {
             phase = .ended(outcome, isDrop: isDrop)
-            return End(held: held, task: task, tellsObservers: true)
+            return End(held: held, task: task, notifiesObservers: true)
         }
         phase = .unread(response)
-        return End(held: held, task: task, tellsObservers: false)
+        return End(held: held, task: task, notifiesObservers: false)
     }
 
     /// The reader of a stream has read enough, failed, or was dropped. Only its first end counts.

@@ -190,7 +190,7 @@ struct FlightState: Sendable {
     // MARK: events
 
     /// An event comes from the wire.
-    /// - Returns: The members to tell. Most flights have one, for whom no array has to be made.
+    /// - Returns: The members to notify. Most flights have one, for whom no array has to be made.
     mutating func report(_ event: ExchangeEvent) -> (only: Member?, others: [Member]) {
         events.keep(event)
         eventCount += 1

@@ -40,7 +40,7 @@ import Testing
         mutating func take(_ end: CallState.End?) {
             guard let end else { return }
             ends += 1
-            told += end.tellsObservers ? 1 : 0
+            told += end.notifiesObservers ? 1 : 0
             settled += end.owner == nil ? 0 : 1
             canceledTask += end.task == nil ? 0 : 1
             cancel(end.deadlineTimer)
