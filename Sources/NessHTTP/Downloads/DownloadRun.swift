@@ -224,7 +224,7 @@ final class DownloadRun: Sendable {
             onIgnoredRange: { [self] in usesRanges.withLock { $0 = false } })
         var response: HTTPResponse
         do {
-            response = try await file.during { try await download.send(download.request, sink) }
+            response = try await file.during(requestOf: ObjectIdentifier(sink)) { try await download.send(download.request, sink) }
         } catch let error as NessError {
             // The sink may have ended the exchange. The download continues after some of its errors.
             switch error.underlying {

@@ -80,7 +80,7 @@ final class DownloadSink: BodySink {
         return request
     }
 
-    func during(wait: () async throws -> Void) async rethrows { try await file.during(wait: wait) }
+    func during(wait: () async throws -> Void) async rethrows { try await file.during(waitOf: ObjectIdentifier(self), wait) }
 
     func willSend() async throws { try await file.open() }
 

@@ -3,31 +3,32 @@ import Foundation
 /// The file is open only while at least one request of the download does not wait in a queue.
 extension PartialFile {
     /// Runs one request of the download. While all its requests wait in queues, the file is closed.
-    func during<Value: Sendable>(request: () async throws -> Value) async throws -> Value {
+    /// - Parameter sink: Identifies the request.
+    func during<Value: Sendable>(requestOf sink: ObjectIdentifier, _ request: () async throws -> Value) async throws -> Value {
         #if os(macOS)
         // An app without a visible window would be slowed down (App Nap), or ended.
         let activity = ProcessInfo.processInfo.beginActivity(options: .userInitiatedAllowingIdleSystemSleep, reason: "A file is downloaded")
         defer { ProcessInfo.processInfo.endActivity(activity) }
         #endif
-        state.withLock { $0.activeCount += 1 }
+        state.withLock { $0.requests[sink] = false }
         do {
             let value = try await request()
-            await changeCounts { $0.activeCount -= 1 }
+            await change { $0.requests[sink] = nil }
             return value
         } catch {
-            await changeCounts { $0.activeCount -= 1 }
+            await change { $0.requests[sink] = nil }
             throw error
         }
     }
 
-    /// Runs the wait of one request in a queue.
-    func during(wait: () async throws -> Void) async rethrows {
-        await changeCounts { ($0.activeCount, $0.waitingCount) = ($0.activeCount - 1, $0.waitingCount + 1) }
-        defer { state.withLock { ($0.activeCount, $0.waitingCount) = ($0.activeCount + 1, $0.waitingCount - 1) } }
+    /// Runs the wait of one request in a queue. The request may have ended for the download: it does not wait for application code.
+    func during(waitOf sink: ObjectIdentifier, _ wait: () async throws -> Void) async rethrows {
+        await change { $0.requests[sink]? = true }
+        defer { state.withLock { $0.requests[sink]? = false } }
         try await wait()
     }
 
-    private func changeCounts(_ change: (inout State) -> Void) async {
+    private func change(_ change: (inout State) -> Void) async {
         let isUnused = state.withLock { state in
             change(&state)
             return state.isUnused && state.file != nil
@@ -48,7 +49,7 @@ extension PartialFile {
     func closeNow() {
         let (file, isEmpty): (OpenFile?, Bool) = state.withLock { state in
             // A request may have left its queue since the caller looked, and found the file open.
-            guard state.activeCount == 0, !state.isClosed, let file = state.file,
+            guard !state.isActive, !state.isClosed, let file = state.file,
                 let length = try? file.length(), let key = try? file.key()
             else { return (nil, false) }
             let isEmpty = length == 0 && state.record.count == 0

@@ -55,12 +55,11 @@ final class PartialFile: Sendable {
         var file: OpenFile?
         /// The length and the identity of the file when it was closed for a wait; `nil` for an empty file, which was removed.
         var closed: (length: Int64, key: FileLocks.Key)?
-        /// The number of requests that do not wait in a queue.
-        var activeCount = 0
-        /// The number of requests that wait in queues.
-        var waitingCount = 0
+        /// The requests of the download, by their sinks. True for a request that waits in a queue.
+        var requests: [ObjectIdentifier: Bool] = [:]
 
-        var isUnused: Bool { activeCount == 0 && waitingCount > 0 && !isClosed }
+        var isActive: Bool { requests.values.contains(false) }
+        var isUnused: Bool { !requests.isEmpty && !isActive && !isClosed }
     }
 
     /// The number of bytes after which a sync starts, unless one is running.

@@ -78,8 +78,10 @@ enum Command {
             if ["tooManySteps", "deadlock"].contains(broken) { return 1 }
             let shrunk = ProgramRun.shrunk(program, broken)
             let again = ProgramRun.run(shrunk, isTraced: true)
-            print("shrunk to \(shrunk.operations.count) operations:\n\(ProgramRun.encoded(shrunk))")
             print(again.trace.joined(separator: "\n"))
+            // Last, because a reader may be shown the last lines only.
+            print("shrunk to \(shrunk.operations.count) operations:\n\(ProgramRun.encoded(shrunk))")
+            print("seed \(seed): \(broken)")
             return 1
         }
         let time = seconds(since: start)

@@ -120,6 +120,10 @@ enum TransferPrograms {
                 }) {
                     $0.maximumConnectionsPerHost = Int.random(in: 1...3)
                     if Bool.random() { $0.circuitBreaker = CircuitBreakerLimit(failureRatio: 0.5, minimumRequests: 3) }
+                    // The download does not wait for it, so exchanges of the first version end while those of the second run.
+                    if Bool.random() { $0.insert(.loader { request, next in try await next(request) }, at: .exchange) }
+                    if Bool.random() { $0.maximumConcurrentRequests = Int.random(in: 1...3) }
+                    if Bool.random() { $0.throttle = ThrottleLimit(rate: Double(Int.random(in: 20...2_000))) }
                 }
                 do {
                     _ = try await ness.httpRequest(withUrl: Stage.url).downloadRequest(forSavedLocation: file, segments: 3).value
