@@ -50,6 +50,12 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "Hummingbird", package: "hummingbird"),
             ]),
         .executableTarget(
+            name: "growth",
+            dependencies: [
+                "Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessPromise", package: ness),
+                .product(name: "NessTesting", package: ness),
+            ]),
+        .executableTarget(
             name: "http2",
             dependencies: [
                 "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
@@ -88,14 +94,17 @@ let package = Package(
             name: "soak",
             dependencies: ["Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .executableTarget(
+            name: "tails",
+            dependencies: [
+                "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "NIOCore", package: "swift-nio"),
+            ]),
+        .executableTarget(
             name: "transfer",
             dependencies: [
                 "Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ]),
-        .executableTarget(
-            name: "waiting",
-            dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness), .product(name: "NessTesting", package: ness)]),
         .target(name: "Measure"),
         // A counter of allocations.
         .target(name: "Allocations"),

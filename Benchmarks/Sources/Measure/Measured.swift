@@ -61,6 +61,33 @@ public struct Sharing: Codable, Sendable {
     }
 }
 
+/// The cost of one unit of a kind of work that meets many of something.
+public struct Growth: Codable, Sendable {
+    /// The title of the plot that the kind belongs to.
+    public let plot: String
+    /// The kind of work.
+    public let kind: String
+    /// The number that it meets.
+    public let count: Int
+    /// The processor time of a unit in each round, in microseconds.
+    public let micros: [Double]
+    /// The instructions of a unit in user mode; `nil` if they were not counted.
+    public let instructions: Double?
+
+    /// Makes a record.
+    public init(plot: String, kind: String, count: Int, micros: [Double], instructions: Double?) {
+        (self.plot, self.kind, self.count, self.micros, self.instructions) = (plot, kind, count, micros, instructions)
+    }
+
+    /// Prints the record, and adds it to the file of results.
+    public func report() throws {
+        let counted = instructions.map { ", \(figure($0)) instructions" } ?? ""
+        print("\(kind), \(figure(Double(count))): \(figure(median(micros))) µs\(counted)")
+        fflush(nil)
+        try record(self)
+    }
+}
+
 /// Adds a record, as a line of JSON, to the file that the environment variable NESS_RESULTS names. Does nothing without the variable.
 public func record(_ value: some Encodable) throws {
     guard let path = ProcessInfo.processInfo.environment["NESS_RESULTS"] else { return }

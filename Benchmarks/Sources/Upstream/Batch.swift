@@ -1,8 +1,9 @@
+import Foundation
 import NessHTTP
 import NessTesting
 import Synchronization
 
-/// A transport that returns an empty 200 once a gate is open, and a loader that opens a gate when a number of requests has arrived at
+/// A transport that returns a 200 once a gate is open, and a loader that opens a gate when a number of requests has arrived at
 /// its place in the pipeline.
 public final class Batch: Transport, HTTPLoader {
     private struct State: Sendable {
@@ -11,10 +12,13 @@ public final class Batch: Transport, HTTPLoader {
         var answers = TestGate()
     }
 
+    private static let chunk = Data(count: 100)
     private let state = Mutex(State())
+    private let chunks: Int
 
     /// Makes a transport.
-    public init() {}
+    /// - Parameter chunks: The number of chunks of a response's body.
+    public init(chunks: Int = 0) { self.chunks = chunks }
 
     /// Starts a batch. The one before it has ended.
     /// - Parameters:
@@ -40,5 +44,6 @@ public final class Batch: Transport, HTTPLoader {
         let gate = state.withLock(\.answers)
         await gate.wait()
         try await receive(.head(statusCode: 200, headers: [:]))
+        for _ in 0..<chunks { try await receive(.body(Self.chunk)) }
     }
 }

@@ -5,7 +5,7 @@ import NessTesting
 /// A server in a separate process: nginx with one worker where it is installed, otherwise the `TestServer` of this program's child.
 public struct Upstream: Sendable {
     /// The server's URL. Every path below `/get` has `bodySize` bytes of JSON, every path below `/page` has `pageSize` bytes with an ETag,
-    /// and `/file` has `fileSize` bytes.
+    /// and `/file` has `fileSize` bytes. Of nginx alone, `/slow` takes a second, and `/lost` closes the connection.
     public let url: URL
     /// The server's URL over TLS with HTTP/2, and the file of its certificate. `nil` without nginx or openssl.
     public private(set) var secured: (url: URL, certificate: URL)?
@@ -18,6 +18,14 @@ public struct Upstream: Sendable {
     public static let bodySize = 1_024
     /// The body of a small response.
     public static let text = #"{"text":"\#(String(repeating: "x", count: bodySize - 11))"}"#
+
+    #if os(Linux)
+    /// The number of loopback addresses, from 127.0.0.1 on, at which nginx listens.
+    public static let hosts = 10
+    #else
+    /// The number of loopback addresses at which nginx listens. This system has only one.
+    public static let hosts = 1
+    #endif
 
     /// The number of bytes of a page.
     public static let pageSize = 16 << 10
@@ -129,9 +137,11 @@ public struct Upstream: Sendable {
                 \(temporary.joined(separator: "\n    "))
                 \(secured == nil ? "" : "ssl_certificate \(folder.path)/certificate.pem; ssl_certificate_key \(folder.path)/key.pem;")
                 server {
-                    listen 127.0.0.1:\(port) backlog=4096;
+                    \((1...hosts).map { "listen 127.0.0.\($0):\(port) backlog=4096;" }.joined(separator: " "))
                     \(secured.map { "listen 127.0.0.1:\($0) ssl http2 backlog=4096;" } ?? "")
                     location /get { return 200 '\(text)'; }
+                    location = /slow { limit_rate 700; return 200 '\(text)'; }
+                    location = /lost { return 444; }
                     location = /file { root \(folder.path); }
                     location /page { default_type text/html; root \(folder.path); try_files /page =404; }
                 }

@@ -39,3 +39,15 @@ func sharingPlot(_ sharings: [Sharing]) -> String {
         y: LinePlot.Axis("milliseconds", marks: [10, 100, 1_000, 10_000], isLogarithmic: true), lines: lines
     ).file
 }
+
+/// Draws the cost of one unit of each kind of work, by the number that the work meets. In the best case the lines are level.
+func growthPlot(_ title: String, _ kinds: [GrowthOfKind]) -> String {
+    let colors = SVG.colors + ["#9b59b6", "#16a2a2", "#8c5a2b", "#c2185b"]
+    let lines = zip(kinds, colors).map { kind, color in
+        LinePlot.Line(name: kind.kind, color: color, points: kind.records.map { (x: Double($0.count), y: median($0.micros)) })
+    }
+    return LinePlot(
+        title, x: LinePlot.Axis("number", marks: [10, 100, 1_000, 10_000], isLogarithmic: true),
+        y: LinePlot.Axis("processor time of one, in microseconds", marks: [0.1, 1, 10, 100, 1_000], isLogarithmic: true), lines: lines
+    ).file
+}

@@ -19,14 +19,11 @@ struct Question {
     var title: String { reference.question }
     var unit: String { reference.unit }
     /// The reason why other libraries are faster. A variant of a question has the question's reason.
-    var reason: String { (reasons[title] ?? reasons.first { title.hasPrefix($0.key + ", ") }?.value) ?? notExplained }
+    var reason: String { (reasons[title] ?? reasons.first { title.hasPrefix($0.key) }?.value) ?? notExplained }
     /// The title of the chart.
     var heading: String { "\(title), \(unit) (\(reference.better) is better)" }
     /// The name of the chart's file.
-    var fileName: String {
-        title.lowercased().map { $0.isLetter || $0.isNumber ? String($0) : " " }.joined().split(separator: " ").joined(separator: "-")
-            + ".svg"
-    }
+    var fileName: String { results.fileName(title) }
 
     /// Compares Ness with another client, once for each variant that both have, such as ", 3,000 waiting". Above 1, Ness is better. Ness is
     /// called with promises, and ", awaited" without; the other clients have one way.
@@ -34,7 +31,7 @@ struct Question {
         contenders.compactMap { ness in
             guard ness.contender.hasPrefix("Ness") else { return nil }
             let variant = String(ness.contender.dropFirst(4))
-            let name = variant == ", awaited" ? client : client + variant
+            let name = client + variant.replacing(", awaited", with: "")
             guard let other = contenders.first(where: { $0.contender == name }) else { return nil }
             return (variant, ness.better == .more ? ness.value / other.value : other.value / ness.value)
         }
@@ -53,6 +50,11 @@ struct Question {
         }
         return ahead.isEmpty ? nil : "- **\(title), \(unit)**: \(ahead.joined(separator: "; "))"
     }
+}
+
+/// Returns the name of the file of a chart with a title.
+func fileName(_ title: String) -> String {
+    title.lowercased().map { $0.isLetter || $0.isNumber ? String($0) : " " }.joined().split(separator: " ").joined(separator: "-") + ".svg"
 }
 
 /// Makes a list of the questions in which other libraries are ahead of Ness. The reason follows the questions that share it.

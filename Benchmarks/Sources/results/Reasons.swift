@@ -25,6 +25,10 @@ let reasons: [String: String] = [
     curl reads and writes in one thread. In Ness, one thread reads and another writes the file, so that a slow disk does not keep the
     connection from being read. On two cores, both threads compete with the server.
     """,
+    "Latency at": """
+    Each request and each response passes through two threads, libcurl's and the caller's. Beside a download, libcurl's thread reads much
+    of it before it looks at the next connection.
+    """,
     "64 concurrent GETs over HTTP/2": ofHTTP2,
     "1,000 concurrent GETs over HTTP/2": ofHTTP2,
     "Peak memory of the process of a transfer": """
@@ -47,8 +51,13 @@ let reasons: [String: String] = [
     """,
 ]
 
-/// The remarks below the tables, by question.
+/// The remarks below the tables, by the start of the question.
 let notes: [String: String] = [
+    "Latency at": """
+    The requests arrive at a fixed rate, whether or not earlier ones have ended, and a latency counts from the time at which the request was
+    due. 100 % is three quarters of what the slowest client reaches with 64 concurrent GETs. "p99.9" is the latency that one of 1,000 requests
+    exceeds.
+    """,
     "Memory of a GET that waits for a response over HTTP/1.1": """
     Growth of the process's memory per GET: the connection, libcurl's state and the request.
     """,
@@ -61,14 +70,21 @@ let notes: [String: String] = [
     "Memory of a request that waits for a response": """
     The figure is what Ness itself allocates, without a network.
     """,
-    "CPU of a request of Ness among others, without a network": """
-    The transport responds only after all requests of a group have arrived. With one request in flight, most of the cost is putting threads
-    to sleep and waking them.
-    """,
 ]
 
 /// The reason that stands beside a question without one.
 let notExplained = "Not explained yet."
+
+/// The reasons why the cost of one grows with their number, by kind of work.
+let reasonsOfGrowth: [String: String] = [
+    "a caller that is dropped, the last caller first": """
+    With 100 callers, many are dropped before their tasks have started, which takes less. From 1,000 on the cost stays the same.
+    """,
+    "a download beside as many others": """
+    The time is the kernel's: ext4 searches for an inode that was not in use a moment ago, and each download creates and removes files.
+    With 100 a download takes 546,000 instructions, with 1,000 it takes 551,000.
+    """,
+]
 
 private let ofPosts = """
     The reasons are the same as for 64 concurrent GETs. In addition, before a POST reuses an idle connection, Ness asks the system whether

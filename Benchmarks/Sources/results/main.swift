@@ -15,6 +15,7 @@ var machine = try String(contentsOfFile: CommandLine.arguments[2], encoding: .ut
 machine += "\n- \(CurlTransport.libraryVersion ?? "no libcurl")"
 #endif
 let questions = Question.group(lines.compactMap { try? JSONDecoder().decode(Measured.self, from: $0) })
+let growth = GrowthOfKind.group(lines.compactMap { try? JSONDecoder().decode(Growth.self, from: $0) })
 let sharings = lines.compactMap { try? JSONDecoder().decode(Sharing.self, from: $0) }
 let folder = URL(fileURLWithPath: CommandLine.arguments[4], isDirectory: true)
 let plots = folder.appendingPathComponent("Plots", isDirectory: true)
@@ -22,7 +23,7 @@ try FileManager.default.createDirectory(at: plots, withIntermediateDirectories: 
 
 var sections: [String] = []
 for question in questions {
-    let note = notes[question.title].map { $0 + "\n\n" } ?? ""
+    let note = notes.first { question.title.hasPrefix($0.key) }.map { $0.value + "\n\n" } ?? ""
     let header = ["", question.unit, "spread", "× \(question.reference.contender)"]
     let rows = question.contenders.map {
         [$0.contender, figure($0.value), $0.spread, figure($0.value / question.reference.value)]
@@ -49,7 +50,7 @@ let page = """
 
     `Benchmarks/run` generates this page.
 
-    \(summary(questions))
+    \(summary(questions))\(growthSummary(growth))
 
     Measured on:
 
@@ -61,6 +62,7 @@ let page = """
     because the speed of the machine varies.
 
     \(sections.joined())
+    \(growth.isEmpty ? "" : growthSection(growth))
     ## Duplicate requests
 
     Concurrent callers send the same GET. The server responds after 20 ms with 10,000 bytes, and the manager uses at most six connections. Each
@@ -93,6 +95,9 @@ let page = """
 
     """
 try Data(page.utf8).write(to: folder.appendingPathComponent("RESULTS.md"))
+for (plot, kinds) in Dictionary(grouping: growth, by: \.plot) {
+    try Data(growthPlot(plot, kinds).utf8).write(to: plots.appendingPathComponent(fileName(plot)))
+}
 try Data(sharingPlot(sharings).utf8).write(to: plots.appendingPathComponent("coalescing.svg"))
 
 for question in questions {
