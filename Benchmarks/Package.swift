@@ -97,7 +97,7 @@ let package = Package(
             name: "tails",
             dependencies: [
                 "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
             ]),
         .executableTarget(
             name: "transfer",

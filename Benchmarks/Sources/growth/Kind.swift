@@ -17,6 +17,8 @@ struct Kind: Sendable {
     var sizes = [10, 100, 1_000, 10_000]
     /// False if the work depends on the real clock, on which a profiler's run is too slow.
     var isCounted = true
+    /// The most units of a round, for units that take long.
+    var unitsOfRound = Int.max
     /// Prepares work that meets so many.
     let prepare: @Sendable (_ count: Int) async throws -> Work
 

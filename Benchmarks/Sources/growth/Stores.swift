@@ -48,7 +48,7 @@ extension Kind {
             try await gets(count, by: ness) { "https://mock.test/\($0)" }.run()
             return gets(1_000, by: ness) { "https://mock.test/\($0 % count)" }
         },
-        Kind(plot: plotOfStores, name: "a download beside as many others", sizes: [10, 100, 1_000]) { count in
+        Kind(plot: plotOfStores, name: "a download beside as many others", sizes: [10, 100, 1_000], unitsOfRound: 1_000) { count in
             let batch = Batch(chunks: 1)
             let ness = manager {
                 $0.transport = batch

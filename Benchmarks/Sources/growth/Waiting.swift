@@ -13,7 +13,7 @@ extension Kind {
         waits("for a response, each with a deadline") { count in response(count, deadline: .seconds(3_600)) { _ in "https://mock.test/x" }
         },
         waits("for the one slot of a host") { queued($0, hosts: 1) },
-        waits("for a slot, ten at each host") { queued($0, hosts: $0 / 10) },
+        waits("for a slot, ten at each host") { queued($0, hosts: max(1, $0 / 10)) },
         waits("for the throttle", isCounted: false, throttled),
         waits("for a retry", retried),
         waits("for a refresh", refreshed),

@@ -6,30 +6,33 @@
 import Dispatch
 import Foundation
 import Measure
+import Upstream
 
 /// The least number of units of a round, so that the clock can measure them.
 let unitsOfRound = isQuick ? 2_000 : 20_000
 
 /// Returns the instructions of a unit by callgrind. `nil` without valgrind.
 func instructions(_ kind: Kind, _ count: Int) throws -> Double? {
-    guard kind.isCounted, !isQuick, let program = Callgrind.program else { return nil }
+    guard kind.isCounted, !isQuick, Callgrind.isInstalled else { return nil }
     let times = max(1, 1_000 / count)
-    let few = try program.instructions(["run", kind.name, "\(count)", "1"])
-    let many = try program.instructions(["run", kind.name, "\(count)", "\(1 + times)"])
+    let few = try Callgrind.instructions(["run", kind.name, "\(count)", "1"])
+    let many = try Callgrind.instructions(["run", kind.name, "\(count)", "\(1 + times)"])
     return (many - few) / Double(times)
 }
 
 func run(_ name: String, _ count: Int, times: Int) async throws {
-    guard let kind = Kind.all.first(where: { $0.name == name }) else { preconditionFailure("no kind is called \(name)") }
+    guard let kind = Kind.all.first(where: { $0.name == name }), count > 0, times > 0 else {
+        throw Failed(reason: "usage: growth run NAME COUNT TIMES, with the whole name of a kind")
+    }
     let work = try await kind.prepare(count)
     for _ in 0..<times { try await work.run() }
 }
 
 func measure(_ kinds: [Kind]) async throws {
     for kind in kinds {
-        for count in kind.sizes {
+        for count in kind.sizes where !isQuick || count <= 1_000 {
             let work = try await kind.prepare(count)
-            let times = max(1, unitsOfRound / work.units)
+            let times = max(1, min(unitsOfRound, kind.unitsOfRound) / work.units)
             let costs = try await Rounds.measure(rounds(5), [("", { for _ in 0..<times { try await work.run() } })])
             let micros = costs.micros("", per: times * work.units, of: \.processorSeconds)
             let counted = try instructions(kind, count).map { $0 / Double(work.units) }

@@ -42,7 +42,7 @@ func sharingPlot(_ sharings: [Sharing]) -> String {
 
 /// Draws the cost of one unit of each kind of work, by the number that the work meets. In the best case the lines are level.
 func growthPlot(_ title: String, _ kinds: [GrowthOfKind]) -> String {
-    let colors = SVG.colors + ["#9b59b6", "#16a2a2", "#8c5a2b", "#c2185b"]
+    let colors = SVG.colors + ["#9b59b6", "#16a2a2", "#8c5a2b", "#c2185b", "#7f8c1b"]
     let lines = zip(kinds, colors).map { kind, color in
         LinePlot.Line(name: kind.kind, color: color, points: kind.records.map { (x: Double($0.count), y: median($0.micros)) })
     }

@@ -31,8 +31,8 @@ func growthSummary(_ kinds: [GrowthOfKind]) -> String {
     return """
 
 
-        10,000 of something cost 100 times as much as 100: when the number of waiting requests, callers of one exchange, handlers, links,
-        cookies or stored responses grows tenfold, the instructions of one grow by a factor of at most \(figure(worst)).
+        When the number of waiting requests, callers of one exchange, handlers, links or cookies grows tenfold, the instructions of one grow by
+        a factor of at most \(figure(worst)), and its time by one of at most \(figure(kinds.compactMap(\.factorOfTime).max() ?? 1)).
         """
 }
 
@@ -61,8 +61,8 @@ func growthSection(_ kinds: [GrowthOfKind]) -> String {
         and "instructions" hold the largest factor by which the cost of one grows when their number grows tenfold, from 100 on.
 
         \(parts.joined(separator: "\n"))
-        Where only the time grows, 1,000 of them need more memory than the processor's caches hold: the instructions stay the same. Where the
-        instructions grow by more than a twentieth, or nobody has counted them:
+        Where the time grows and the instructions do not, the likely cause is the processor's caches. Where no factor of instructions is given,
+        nobody has counted them. Where they grow by more than a twentieth:
 
         \(reasons.joined(separator: "\n"))
 

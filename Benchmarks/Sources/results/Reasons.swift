@@ -56,7 +56,7 @@ let notes: [String: String] = [
     "Latency at": """
     The requests arrive at a fixed rate, whether or not earlier ones have ended, and a latency counts from the time at which the request was
     due. 100 % is three quarters of what the slowest client reaches with 64 concurrent GETs. "p99.9" is the latency that one of 1,000 requests
-    exceeds.
+    exceeds. A median of more than 20 ms means that the client fell behind, and says little else.
     """,
     "Memory of a GET that waits for a response over HTTP/1.1": """
     Growth of the process's memory per GET: the connection, libcurl's state and the request.

@@ -23,8 +23,8 @@ func summary(_ questions: [Question]) -> String {
     return """
         This table compares the medians of Ness and \(peer). Above 1, Ness is better; a difference of up to 3% is a tie. The
         system's libcurl is Debian 12's, from 2023. With the newest libcurl, Ness is mostly ahead when many requests are concurrent. When
-        requests run one after another, Ness is mostly behind, because each request passes through two threads. Ness is better than
-        URLSession in every measurement, by a factor of at least \(cell(session)).
+        requests run one after another, Ness is mostly behind, because each request passes through two threads; at a fixed rate, so are its
+        highest latencies. Ness is better than URLSession in every measurement, by a factor of at least \(cell(session)).
 
         \(table(["", "the system's libcurl", "the newest libcurl"], rows))
         """

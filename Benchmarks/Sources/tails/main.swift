@@ -4,7 +4,6 @@
 import AsyncHTTPClient
 import Foundation
 import Measure
-import NIOCore
 import NessHTTP
 import Upstream
 

@@ -13,22 +13,23 @@ extension PartialFile {
         state.withLock { $0.requests[sink] = false }
         do {
             let value = try await request()
-            await change { $0.requests[sink] = nil }
+            await changeRequests { $0.requests[sink] = nil }
             return value
         } catch {
-            await change { $0.requests[sink] = nil }
+            await changeRequests { $0.requests[sink] = nil }
             throw error
         }
     }
 
-    /// Runs the wait of one request in a queue. The request may have ended for the download: it does not wait for application code.
+    /// Runs the wait of one request in a queue. Does not count a request that has ended: the download does not wait for code of the
+    /// application, which may still send it.
     func during(waitOf sink: ObjectIdentifier, _ wait: () async throws -> Void) async rethrows {
-        await change { $0.requests[sink]? = true }
+        await changeRequests { $0.requests[sink]? = true }
         defer { state.withLock { $0.requests[sink]? = false } }
         try await wait()
     }
 
-    private func change(_ change: (inout State) -> Void) async {
+    private func changeRequests(_ change: (inout State) -> Void) async {
         let isUnused = state.withLock { state in
             change(&state)
             return state.isUnused && state.file != nil
