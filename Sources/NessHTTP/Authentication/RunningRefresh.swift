@@ -28,7 +28,7 @@ final class RunningRefresh: ScopeMember {
         var phase = Phase.new
         var waiters = WaiterQueue<Waiter>()
         var task: Task<Void, Never>?
-        /// `nil` outside of a manager, and once the refresh has ended.
+        /// `nil` outside of a manager, before the start, and once the refresh has ended.
         var unregister: Unregister?
         /// The refreshes for which requests of this refresh wait. One that several requests wait for occurs several times.
         var awaited: [RunningRefresh] = []
@@ -62,17 +62,12 @@ final class RunningRefresh: ScopeMember {
     ///   - register: Registers the refresh with the manager: see `AuthenticatedAttempt.register(_:)`. `nil` outside of a manager.
     ///   - operation: Gets and sets the credential. Canceled when the refresh ends in another way.
     func start(registeredBy register: ((RunningRefresh) -> Unregister?)?, _ operation: @escaping @Sendable () async throws -> Void) {
-        if let register {
-            guard let unregister = register(self) else { return end(with: .failure(Abandoned())) }
-            let hasEnded = state.withLock { state in
-                if state.outcome == nil { state.unregister = unregister }
-                return state.outcome != nil
-            }
-            if hasEnded { return unregister() }
-        }
+        let unregister = register?(self)
+        guard unregister != nil || register == nil else { return end(with: .failure(Abandoned())) }
         // The lock is held so that `markStarted` and `end` cannot run before `task` is set.
-        state.withLock { state in
-            guard case .new = state.phase else { return }
+        let isNew: Bool = state.withLock { state in
+            guard case .new = state.phase else { return false }
+            state.unregister = unregister
             state.task = Task { [self] in
                 guard markStarted() else { return }
                 do {
@@ -82,7 +77,10 @@ final class RunningRefresh: ScopeMember {
                     end(with: .failure(error))
                 }
             }
+            return true
         }
+        // The refresh has ended before it was registered, or since.
+        if !isNew { unregister?() }
     }
 
     /// Marks the refresh as started. Returns false if it has ended before.
@@ -101,8 +99,7 @@ final class RunningRefresh: ScopeMember {
         let (waiters, task, unregister): ([Waiter], Task<Void, Never>?, Unregister?) = state.withLock { state in
             guard state.outcome == nil, condition(state) else { return ([], nil, nil) }
             state.phase = .ended(outcome)
-            defer { (state.task, state.unregister) = (nil, nil) }
-            return (state.waiters.takeAll(), state.task, state.unregister)
+            return (state.waiters.takeAll(), state.task.take(), state.unregister.take())
         }
         task?.cancel()
         unregister?()
@@ -125,13 +122,10 @@ final class RunningRefresh: ScopeMember {
                 }
             }
         }
-        let waiter = join()
         // Registered before the check: if two refreshes start to wait for each other at the same time, at least one of them sees the
         // other's entry.
-        if surrounding.contains(where: { waits(for: $0) }) {
-            waiter.cancel()
-            return false
-        }
+        if surrounding.contains(where: { waits(for: $0) }) { return false }
+        let waiter = join()
         if let waiting {
             try await waiting.during(.refresh) { try await waiter.wait() }
         } else {

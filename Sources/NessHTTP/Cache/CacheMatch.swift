@@ -18,7 +18,7 @@ extension CacheMatch {
 
     /// Returns the match for an attempt. A retry must not get a stored failure, such as the one that caused it.
     func usable(inAttempt attempt: Int) -> CacheMatch {
-        guard attempt > 1, let response, response.statusCode >= 400 else { return self }
+        guard attempt > 1, let response, response.isFailure else { return self }
         return CacheMatch(response: nil, others: others)
     }
 

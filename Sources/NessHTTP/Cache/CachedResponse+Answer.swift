@@ -11,7 +11,7 @@ extension CachedResponse {
         // The stored content was decoded.
         response.removeContentCoding()
         // Conditions apply to successful responses only.
-        guard (200..<300).contains(statusCode), request.hasConditions else { return response }
+        guard !isFailure, request.hasConditions else { return response }
         if isUnchanged(since: request.headers) {
             response.statusCode = 304
             response.body = Data()
@@ -48,14 +48,15 @@ extension CachedResponse {
     /// The requested range, if it is a single span within the body. `nil` for any other range, which the server may handle as it chooses.
     private func range(_ request: HTTPHeaders) -> Range<Int>? {
         guard let value = request[HeaderName.range] else { return nil }
-        let halves = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let halves = value.split(separator: "=", omittingEmptySubsequences: false)
         guard halves.count == 2, halves[0].equalsIgnoringCase("bytes") else { return nil }
         let ends = halves[1].split(separator: "-", omittingEmptySubsequences: false)
         guard ends.count == 2 else { return nil }
         let count = Int64(body.count)
         if ends[0].isEmpty {
-            guard let length = HeaderFieldValue.number(ends[1]), length > 0, count > 0 else { return nil }
-            return Int(count - min(length, count))..<body.count
+            guard let length = HeaderFieldValue.number(ends[1]) else { return nil }
+            let first = count - min(length, count)
+            return first < count ? Int(first)..<body.count : nil
         }
         guard let first = HeaderFieldValue.number(ends[0]), let last = ends[1].isEmpty ? .max : HeaderFieldValue.number(ends[1]),
             first < count, first <= last

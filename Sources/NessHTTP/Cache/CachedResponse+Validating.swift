@@ -19,7 +19,6 @@ extension CachedResponse {
 
     /// Returns this response, updated by a 304 (RFC 9111, 4.3.4). `nil` if the 304 is about another response.
     func updated(by notModified: HTTPResponse) -> HTTPResponse? {
-        guard hasValidator else { return nil }
         if let tag = notModified.headers[HeaderName.entityTag], let mine = headers[HeaderName.entityTag], !Self.isSame(tag, mine) {
             return nil
         }

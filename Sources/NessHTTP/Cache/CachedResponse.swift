@@ -131,6 +131,11 @@ struct CachedResponse: Sendable {
         headers.values(for: name).first.flatMap(HTTPDate.parse)
     }
 
+    /// True if the status is 400 or above. The status of any other stored response is a success, because redirects are not stored.
+    var isFailure: Bool { statusCode >= 400 }
+
+    private var hasValidator: Bool { headers.contains(HeaderName.entityTag) || headers.contains(HeaderName.lastModified) }
+
     // MARK: matching
 
     /// The size that counts towards the cache's memory limit, in bytes.
@@ -141,8 +146,6 @@ struct CachedResponse: Sendable {
 
     /// True if the response matches every request, because it has no `Vary`.
     var isOnlyVariant: Bool { variant.isEmpty }
-
-    var hasValidator: Bool { headers.contains(HeaderName.entityTag) || headers.contains(HeaderName.lastModified) }
 }
 
 /// Stored responses with one key, newest first.

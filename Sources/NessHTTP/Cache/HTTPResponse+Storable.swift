@@ -11,13 +11,15 @@ extension HTTPResponse {
         let forbidsStoring = control.has("must-understand") ? !mayBeKeptForValidation : control.has("no-store")
         if forbidsStoring { return false }
         if control.has("max-age") || headers.contains(HeaderName.expires) { return true }
-        return mayBeKeptForValidation && (statusCode < 300 || control.has("no-cache"))
+        if control.has("no-cache") { return mayBeKeptForValidation }
+        return Self.keptSuccesses.contains(statusCode)
     }
 
     /// True if the status means the same for everyone who sends the request, so that the response may be kept for validation.
     var mayBeKeptForValidation: Bool { Self.kept.contains(statusCode) }
 
-    private static let kept: Set<Int> = [200, 203, 204, 404, 405, 410, 414]
+    private static let keptSuccesses: Set<Int> = [200, 203, 204]
+    private static let kept = keptSuccesses.union([404, 405, 410, 414])
 
     /// True if the response may be kept for the time that the server names, regardless of its status. Redirects may not, because each
     /// request decides for itself whether to follow one.

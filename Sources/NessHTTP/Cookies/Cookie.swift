@@ -71,7 +71,7 @@ public struct Cookie: Sendable, Hashable {
     /// - Returns: The cookie. `nil` if the field is invalid, or if this server may not set the cookie.
     package init?(setCookie field: String, from url: URL, now: Date) {
         let url = ParsedURL(url), host = url.host
-        guard !host.isEmpty, !Self.hasControl(field) else { return nil }
+        if Self.hasControl(field) { return nil }
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map { Substring($0) }
         let (name, given) = Self.pair(parts[0])
         guard let value = given else { return nil }
@@ -130,14 +130,16 @@ public struct Cookie: Sendable, Hashable {
             return HeaderFieldValue.number(Substring(text.utf8.dropFirst())) == nil ? nil : .distantPast
         }
         guard let seconds = HeaderFieldValue.number(text) else { return nil }
-        return seconds == 0 ? .distantPast : now + min(TimeInterval(seconds), maximumAge)
+        // With 0 it has expired now: see `isExpired(_:)`.
+        return now + min(TimeInterval(seconds), maximumAge)
     }
 
     /// The domain of a cookie, and whether only that host gets it; `nil` if this host may not set the cookie. A host sets cookies for its
     /// site and the domains in it: see `PublicSuffix`.
     private static func domain(_ given: String, from host: String) -> (domain: String, isHostOnly: Bool)? {
         if given.isEmpty { return (host, true) }
-        if given.isExactly(host) { return (host, ParsedURL.isAddress(host: host) || PublicSuffix.contains(host)) }
+        // The initializer restricts a cookie for an address or a public suffix to that host.
+        if given.isExactly(host) { return (host, false) }
         guard isInside(host, given), PublicSuffix.site(of: given) == PublicSuffix.site(of: host), let first = given.utf8.first,
             let last = given.utf8.last, first != UInt8(ascii: "."),
             last != UInt8(ascii: ".")
@@ -167,6 +169,11 @@ public struct Cookie: Sendable, Hashable {
         return folder.utf8.last == slash || [nil, slash].contains(path.utf8.dropFirst(folder.utf8.count).first)
     }
 
+    /// Checks whether the cookie takes the place of another one that a jar has (RFC 6265bis, 5.7).
+    func replaces(_ other: Cookie) -> Bool {
+        name.isExactly(other.name) && path.isExactly(other.path) && domain.isExactly(other.domain) && isHostOnly == other.isHostOnly
+    }
+
     /// Checks whether this cookie, if set over plain HTTP, would hide or replace a secure cookie (RFC 6265bis, 5.7).
     func overlays(_ secure: Cookie) -> Bool {
         secure.isSecure && name.isExactly(secure.name) && Self.isInside(path: path, secure.path)
@@ -179,9 +186,8 @@ public struct Cookie: Sendable, Hashable {
 extension Cookie {
     /// Checks whether both are the same cookie with the same attributes. Text compares by its bytes.
     public static func == (left: Cookie, right: Cookie) -> Bool {
-        left.name.isExactly(right.name) && left.value.isExactly(right.value) && left.domain.isExactly(right.domain)
-            && left.path.isExactly(right.path) && left.isHostOnly == right.isHostOnly && left.expires == right.expires
-            && left.isSecure == right.isSecure && left.isHTTPOnly == right.isHTTPOnly
+        left.replaces(right) && left.value.isExactly(right.value) && left.expires == right.expires && left.isSecure == right.isSecure
+            && left.isHTTPOnly == right.isHTTPOnly
     }
 
     /// Adds name, value, domain and path to a hasher.

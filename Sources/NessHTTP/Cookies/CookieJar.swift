@@ -74,11 +74,11 @@ public final class CookieJar: Sendable {
     package func header(for url: URL, besides callersField: String? = nil) -> String? {
         let now = now()
         let cookies = table.withLock { $0.cookies(for: ParsedURL(url), now) }
+        guard !cookies.isEmpty else { return callersField }
         let pairs = (callersField ?? "").utf8.split(separator: UInt8(ascii: ";"))
         let named = Set(pairs.map { ExactText(HeaderFieldValue.trimmed(String(Substring($0.prefix { $0 != UInt8(ascii: "=") })))) })
         let added = cookies.filter { !named.contains(ExactText($0.name)) }.map { "\($0.name)=\($0.value)" }
-        let all = (callersField.map { [$0] } ?? []) + added
-        return all.isEmpty ? nil : all.joined(separator: "; ")
+        return ((callersField.map { [$0] } ?? []) + added).joined(separator: "; ")
     }
 }
 

@@ -11,45 +11,41 @@ struct CookieTable: Sendable {
     /// further one.
     static let limit = (most: 3_300, remaining: 3_000)
 
-    private struct Key: Hashable {
-        let name: ExactText
-        let domain: ExactText
-        let path: ExactText
-        let isHostOnly: Bool
-
-        init(_ cookie: Cookie) {
-            (name, domain, path) = (ExactText(cookie.name), ExactText(cookie.domain), ExactText(cookie.path))
-            isHostOnly = cookie.isHostOnly
-        }
-    }
-
     private struct Entry {
         let cookie: Cookie
-        /// The order in which the cookies were first set.
+        /// The order in which the cookies were first set. No two have the same.
         let order: Int
         /// The order in which the cookies were last set or sent.
         var lastUse: Int
     }
 
-    private var sites: [ExactText: [Key: Entry]] = [:]
+    /// The cookies of each site, in the order in which they were first set. They are at most `siteLimit`, and a search costs less than
+    /// hashes of their names, domains and paths.
+    private var sites: [ExactText: [Entry]] = [:]
     /// The latest number given as an `order` or a `lastUse`.
     private var next = 0
     private(set) var count = 0
 
     /// All cookies that have not expired, in the order in which they were first set.
     func cookies(_ now: Date) -> [Cookie] {
-        sites.values.joined().map(\.value).filter { !$0.cookie.isExpired(now) }.sorted { $0.order < $1.order }.map(\.cookie)
+        sites.values.joined().filter { !$0.cookie.isExpired(now) }.sorted { $0.order < $1.order }.map(\.cookie)
     }
 
     /// Returns the cookies for a URL, and registers their use: the longest paths first, then the oldest cookies (RFC 6265bis, 5.8.3).
     mutating func cookies(for url: ParsedURL, _ now: Date) -> [Cookie] {
         if sites.isEmpty { return [] }
         let site = PublicSuffix.site(of: url.host)
-        guard let present = sites[site] else { return [] }
-        let found = present.filter { $0.value.cookie.applies(to: url, now: now) }
+        // Taken out, because an array with another owner is copied before it changes.
+        guard var entries = sites.removeValue(forKey: site) else { return [] }
         next += 1
-        for key in found.keys { sites[site]?[key]?.lastUse = next }
-        return found.values.sorted { ($1.cookie.path.utf8.count, $0.order) < ($0.cookie.path.utf8.count, $1.order) }.map(\.cookie)
+        var found: [Cookie] = []
+        for index in entries.indices where entries[index].cookie.applies(to: url, now: now) {
+            entries[index].lastUse = next
+            found.append(entries[index].cookie)
+        }
+        sites[site] = entries
+        // The sort is stable: of two with paths of one length, the older one stays the first.
+        return found.sorted { $1.path.utf8.count < $0.path.utf8.count }
     }
 
     /// Stores the cookies of one response. One from a response over plain HTTP must not replace or hide a secure cookie.
@@ -58,26 +54,33 @@ struct CookieTable: Sendable {
             return insert(cookies, now)
         }
         // All belong to the site of the response's host, and such a response adds no secure cookie.
-        let kept = present.values.map(\.cookie).filter { $0.isSecure && !$0.isExpired(now) }
-        let secure = Dictionary(grouping: kept) { ExactText($0.name) }
-        insert(cookies.filter { cookie in secure[ExactText(cookie.name)]?.contains(where: cookie.overlays) != true }, now)
+        let secure = present.map(\.cookie).filter { $0.isSecure && !$0.isExpired(now) }
+        insert(cookies.filter { cookie in !secure.contains(where: cookie.overlays) }, now)
     }
 
     /// Stores cookies. One that has expired only removes the cookie with the same name, domain and path.
     mutating func insert(_ cookies: [Cookie], _ now: Date) {
         var changed: Set<ExactText> = []
         for cookie in cookies {
-            let site = PublicSuffix.site(of: cookie.domain), key = Key(cookie)
-            let known = sites[site]?[key]
-            guard !cookie.isExpired(now) else {
-                if known != nil { remove([(site, key)]) }
-                continue
-            }
+            let site = PublicSuffix.site(of: cookie.domain)
+            // Taken out, because an array with another owner is copied before it changes.
+            var entries = sites.removeValue(forKey: site) ?? []
             next += 1
-            sites[site, default: [:]][key] = Entry(cookie: cookie, order: known?.order ?? next, lastUse: next)
-            guard known == nil else { continue }
-            count += 1
-            changed.insert(site)
+            if let index = entries.firstIndex(where: { cookie.replaces($0.cookie) }) {
+                if cookie.isExpired(now) {
+                    entries.remove(at: index)
+                    count -= 1
+                } else {
+                    entries[index] = Entry(cookie: cookie, order: entries[index].order, lastUse: next)
+                }
+            } else if !cookie.isExpired(now) {
+                entries.append(Entry(cookie: cookie, order: next, lastUse: next))
+                count += 1
+                changed.insert(site)
+            }
+            sites[site] = entries.isEmpty ? nil : entries
+            // A response with many cookies shall not make each of them search through all.
+            if entries.count >= 2 * Self.siteLimit { reduce([site], most: Self.siteLimit, remaining: Self.siteLimit, now) }
         }
         for site in changed { reduce([site], most: Self.siteLimit, remaining: Self.siteLimit, now) }
         if count > Self.limit.most { reduce(sites.keys, most: Self.limit.most, remaining: Self.limit.remaining, now) }
@@ -89,24 +92,17 @@ struct CookieTable: Sendable {
     /// In the RFC, secure cookies go last only if a domain's limit is exceeded. Here they always do, so no number of responses over plain
     /// HTTP removes a secure cookie of any site.
     private mutating func reduce(_ names: some Collection<ExactText>, most: Int, remaining: Int, _ now: Date) {
-        let total = names.reduce(0) { $0 + (sites[$1]?.count ?? 0) }
-        guard total > most else { return }
-        typealias Candidate = (site: ExactText, key: Key, rank: Int, lastUse: Int)
-        let candidates = names.flatMap { site in
-            (sites[site] ?? [:]).map { key, entry -> Candidate in
-                (site, key, entry.cookie.isExpired(now) ? 0 : entry.cookie.isSecure ? 2 : 1, entry.lastUse)
-            }
-        }.sorted { ($0.rank, $0.lastUse) < ($1.rank, $1.lastUse) }
+        let candidates = names.flatMap { sites[$0] ?? [] }
+            .map { (order: $0.order, rank: $0.cookie.isExpired(now) ? 0 : $0.cookie.isSecure ? 2 : 1, lastUse: $0.lastUse) }
+            .sorted { ($0.rank, $0.lastUse) < ($1.rank, $1.lastUse) }
+        guard candidates.count > most else { return }
         // A cookie is removed below the limit only if its group had to be touched to reach the limit.
-        let last = candidates[total - most - 1].rank
-        remove(candidates.prefix(total - remaining).prefix { $0.rank <= last }.map { ($0.site, $0.key) })
-    }
-
-    private mutating func remove(_ cookies: [(site: ExactText, key: Key)]) {
-        for (site, key) in cookies {
-            sites[site]?[key] = nil
-            count -= 1
-            if sites[site]?.isEmpty == true { sites[site] = nil }
+        let last = candidates[candidates.count - most - 1].rank
+        let removed = Set(candidates.prefix(candidates.count - remaining).prefix { $0.rank <= last }.map(\.order))
+        for name in Array(names) {
+            sites[name]?.removeAll { removed.contains($0.order) }
+            if sites[name]?.isEmpty == true { sites[name] = nil }
         }
+        count -= removed.count
     }
 }

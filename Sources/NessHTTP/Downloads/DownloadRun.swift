@@ -10,9 +10,9 @@ final class DownloadRun: Sendable {
     /// True while requests may ask for ranges. False after the server ignored a range. Only the first restart tries ranges again, because a
     /// changed file may have been the cause.
     private let usesRanges: Lock<Bool>
-    /// The largest number of restarts: one for an outdated partial file, one for a file that changed during the download, and one in
-    /// reserve. A server that causes more is faulty. From the second restart on, the file is requested as a whole.
-    private static let restartLimit = 3
+    /// The largest number of restarts: one for an outdated partial file, and one for a file that changed during the download. A server that
+    /// causes more is faulty. After the second restart, the file is requested as a whole.
+    private static let restartLimit = 2
 
     init(_ download: DownloadRequest, _ file: PartialFile) {
         self.download = download

@@ -211,4 +211,42 @@ struct RefreshInsideTests {
         }
         for token in both { #expect(token.waiterCount == 0) }
     }
+
+    @Test("a refresh may wait for another one that no longer waits for it")
+    func afterACanceledWait() async throws {
+        let begun = TestGate(), canceled = TestGate()
+        let first = RunningRefresh(of: begun), second = RunningRefresh(of: canceled)
+        second.start(registeredBy: nil) {
+            begun.open()
+            await canceled.wait()
+            let hasWaited = try await first.wait(countedBy: nil)
+            #expect(hasWaited)
+        }
+        first.start(registeredBy: nil) {
+            await begun.wait()
+            let request = Task { try await second.wait(countedBy: nil) }
+            request.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await request.value }
+            canceled.open()
+        }
+        let hasEnded = try await second.wait(countedBy: nil)
+        #expect(hasEnded)
+    }
+
+    @Test("each refresh of a long chain may wait for the one before, even with several requests")
+    func chain() async throws {
+        let go = TestGate(), refreshes = (0..<40).map { _ in RunningRefresh(of: go) }
+        refreshes[0].start(registeredBy: nil) { await go.wait() }
+        for (before, refresh) in zip(refreshes, refreshes.dropFirst()) {
+            refresh.start(registeredBy: nil) {
+                async let other = before.wait(countedBy: nil)
+                let haveWaited = [try await before.wait(countedBy: nil), try await other]
+                #expect(haveWaited == [true, true])
+            }
+            await untilTrue { before.waiterCount == 2 || !refresh.isLive }
+        }
+        go.open()
+        let hasEnded = try await refreshes[39].wait(countedBy: nil)
+        #expect(hasEnded)
+    }
 }

@@ -57,7 +57,7 @@ struct RefreshLifeTests {
         #expect(slow.begun.total == 1 && token.credential == "new")
     }
 
-    @Test("a refresh whose requests were all dropped before it started never runs")
+    @Test("a refresh whose requests were all dropped before it started never runs, and no shutdown waits for it")
     func neverBegins() async throws {
         let refresh = RunningRefresh(of: Slow().token()), begun = Tally(), running = RunningRequests()
         let waiter = Task { try await refresh.wait(countedBy: nil) }
@@ -67,6 +67,7 @@ struct RefreshLifeTests {
         refresh.start(registeredBy: { running.add($0, running.epoch) }) { begun.enter() }
         await #expect(throws: RunningRefresh.Abandoned.self) { _ = try await refresh.wait(countedBy: nil) }
         #expect(begun.total == 0)
+        #expect(running.state.withLock { $0.refreshes.count } == 0)
         await running.shutDown(within: .zero, PipelineClock(ContinuousClock())) {}
     }
 

@@ -182,9 +182,10 @@ struct RefreshTests {
         rig.mock.on(.get, "/y") { Self.takes("new", $0) }
         let promises = (0..<3).map { _ in rig.ness.get("x").dataRequest() }
         await wire.changed.wait { promises.allSatisfy { $0.status.text.hasPrefix("running") } }
-        #expect(rig.mock.requests.count == 1)
+        await rig.mock.waitUntil { $0.requests.count == 1 }
         go.open()
         for promise in promises { #expect(try await promise.value.message.statusCode == 200) }
         #expect(refreshes.total == 1)
+        #expect(rig.mock.requests.prefix(2).map(\.url.path) == ["/x", "/y"])
     }
 }

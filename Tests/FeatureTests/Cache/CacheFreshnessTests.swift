@@ -112,7 +112,8 @@ import Testing
         "max-stale accepts a stale response, unless the server forbade it",
         arguments: [
             ("max-age=60", "max-stale=40", "1"), ("max-age=60", "max-stale=39", "2"), ("max-age=60", "max-stale", "1"),
-            ("max-age=60, must-revalidate", "max-stale", "2"), ("max-age=60, no-cache", "max-stale", "2"),
+            ("max-age=100", "max-stale=0", "1"), ("max-age=60, must-revalidate", "max-stale", "2"),
+            ("max-age=60, no-cache", "max-stale", "2"),
         ])
     func maxStale(server: String, asked: String, expected: String) async throws {
         let rig = CacheRig()
@@ -142,7 +143,7 @@ import Testing
     }
 
     @Test(
-        "a response of any type is stored if it has a lifetime or a validator, and `no-store` does not forbid it",
+        "a response of any type is stored if it has a lifetime or a validator or may be used stale, and `no-store` does not forbid it",
         arguments: [
             ("application/json", ["ETag": "\"1\""], true),
             ("Text/JSON", ["Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Cache-Control": "public, s-maxage=60"], true),
@@ -151,7 +152,9 @@ import Testing
             ("application/json", ["ETag": "\"1\"", "Cache-Control": "no-cache"], true),
             ("application/json", ["ETag": "\"1\"", "Cache-Control": "max-age=0"], true),
             ("application/json", ["ETag": "\"1\"", "Expires": "0"], true),
-            ("application/json", ["Cache-Control": "max-age=60"], true),
+            ("application/json", ["Cache-Control": "max-age=1"], true),
+            ("application/json", ["Cache-Control": "stale-if-error=1"], true),
+            ("application/json", ["Expires": "Sun, 06 Nov 1994 08:49:36 GMT"], false),
             ("text/html", ["ETag": "\"1\""], true),
             ("text/html", ["ETag": "\"1\"", "Cache-Control": "no-store"], false),
             ("text/html", [:], false),
@@ -165,20 +168,23 @@ import Testing
 
     @Test(
         "these statuses are stored for the time that the server names",
-        arguments: [200, 203, 204, 404, 410, 201, 299, 400, 451, 499, 500, 503, 599, 206, 302, 304, 401, 403, 407, 412, 428, 429])
+        arguments: [200, 203, 204, 404, 405, 410, 414, 201, 299, 400, 451, 499, 500, 503, 599, 206, 302, 304, 401, 403, 407, 412, 428, 429])
     func statuses(status: Int) async throws {
+        let successes: Set = [200, 203, 204], kept = successes.union([404, 405, 410, 414])
         let rig = CacheRig()
         rig.count(status: status, ["Cache-Control": "max-age=60"])
         _ = try await rig.twice()
         #expect(rig.asked == ([206, 302, 304, 401, 403, 407, 412, 428, 429].contains(status) ? 2 : 1))
         rig.count(at: "/understood", status: status, ["Cache-Control": "max-age=60, no-store, must-understand"])
         #expect(try await rig.get("understood").source == .network)
-        #expect(try await rig.get("understood").source == ([200, 203, 204, 404, 410].contains(status) ? .cache : .network))
-        // An error is not stored for revalidation alone.
-        rig.count(at: "/tag", status: status, ["ETag": "\"1\""])
-        let before = rig.cache.memorySize
-        _ = try await rig.get("tag")
-        #expect((rig.cache.memorySize > before) == [200, 203, 204].contains(status))
+        #expect(try await rig.get("understood").source == (kept.contains(status) ? .cache : .network))
+        // Without `no-cache`, an error is not stored for revalidation alone.
+        for (control, stored) in [("public", successes), ("no-cache", kept)] {
+            rig.count(at: "/\(control)", status: status, ["ETag": "\"1\"", "Cache-Control": control])
+            let before = rig.cache.memorySize
+            _ = try await rig.get(control)
+            #expect((rig.cache.memorySize > before) == stored.contains(status))
+        }
     }
 
     @Test("a stored failure is never used for the next attempt, and never displaces a response that may replace it")

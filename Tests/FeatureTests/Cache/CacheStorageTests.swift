@@ -261,6 +261,16 @@ import Testing
         #expect(times.entries == [.seconds(seconds + 604_800)])
     }
 
+    @Test("a 304 renews the time for which a response in the storage may replace an error") func renewedTolerance() async throws {
+        let rig = CacheRig(memoryLimit: 0, storage: storage)
+        let headers: HTTPHeaders = ["Cache-Control": "stale-if-error=60", "ETag": "\"1\""]
+        rig.mock.on(.get, "/x", replies: [.text("1", headers: headers), .status(304), .status(503)])
+        for source in [HTTPResponse.Source.network, .revalidated, .stale] {
+            #expect(try await rig.get().source == source)
+            rig.advance(50)
+        }
+    }
+
     @Test("the text of a key is checked", arguments: ["", "x", String(repeating: "a", count: 63), String(repeating: "A", count: 64)])
     func keys(text: String) {
         #expect(CacheStorageKey(rawValue: text) == nil)

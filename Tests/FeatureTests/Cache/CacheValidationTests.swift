@@ -215,6 +215,10 @@ import Testing
             ("max-age=60, stale-if-error=100, must-revalidate", "", 70, .status(500), "500"),
             ("max-age=60, stale-if-error=100", "no-cache", 70, .status(500), "500"),
             ("max-age=60", "stale-if-error=100", 70, .status(500), "stale 200"),
+            ("max-age=60, stale-if-error=100", "max-age=70", 70, .status(500), "stale 200"),
+            ("max-age=60, stale-if-error=100", "max-age=69", 70, .status(500), "500"),
+            ("max-age=0, stale-if-error=100", "", 0, .status(500), "stale 200"),
+            ("max-age=60", "", 60, .status(500), "500"),
             ("max-age=60", "", 70, .status(500), "500"),
         ] as [(String, String, Int, Reply, String)])
     func ifError(server: String, asked: String, seconds: Int, reply: Reply, expected: String) async throws {

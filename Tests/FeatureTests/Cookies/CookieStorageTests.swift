@@ -77,6 +77,7 @@ import FoundationNetworking
             time.withLock { $0 += 10 }
             let again = CookieJar(contentsOf: file, now: { time.withLock { $0 } })
             #expect(again.cookies == jar.cookies.filter { ["long", "all"].contains($0.name) } && again.cookies.count == 2)
+            #expect(again.cookies.map(\.isHTTPOnly) == [true, false])
             #expect(again.header(for: url) == "all=3; long=2")
             jar.removeAll()
             try jar.write(to: file)

@@ -18,7 +18,7 @@ import Testing
         arguments: [
             ("a=b", "a=b"), (" a = b ; Path=/", "a=b"), ("a=", "a="), ("a=b=c; HttpOnly", "a=b=c"), ("a=\"b\"", "a=\"b\""),
             ("a=b; nonsense; =x;;", "a=b"),
-            ("a", nil), ("=b", nil), ("", nil), (";", nil), ("a=b\nc", nil), ("a=\u{7F}", nil),
+            ("a", nil), ("=b", nil), ("", nil), (";", nil), ("a=b\nc", nil), ("a=\u{7F}", nil), ("a=b; x=\u{1}", nil),
             ("a=" + String(repeating: "b", count: 4_096), nil),
         ] as [(String, String?)])
     func pairs(field: String, expected: String?) throws { #expect(try cookie(field).map { "\($0.name)=\($0.value)" } == expected) }

@@ -147,6 +147,23 @@ import Testing
         }
     }
 
+    @Test("a file that never has the announced length fails after two further requests")
+    func alwaysLonger() async throws {
+        let ranges = Log<String?>()
+        let transport = FakeTransport { request, receive in
+            ranges.add(request.headers["Range"])
+            try await receive(.head(statusCode: 200, headers: ["Content-Length": "10", "ETag": "\"v1\""]))
+            try await receive(.body(Self.content))
+        }
+        try await withFolder { folder in
+            let ness = Ness { $0.transport = transport }
+            let promise = ness.get("https://mock.test/a").downloadRequest(forSavedLocation: folder.appendingPathComponent("a.bin"))
+            #expect(await promise.nessError()?.kind == .malformedResponse)
+            #expect(ranges.entries == [nil, nil, nil])
+            #expect(folder.entries.isEmpty)
+        }
+    }
+
     @Test("if a server sends less than requested, the rest is requested")
     func shorter() async throws {
         try await afterCut { request, _ in
