@@ -1,3 +1,4 @@
+import Dispatch
 import NessPromise
 import TestSupport
 import Testing
@@ -32,6 +33,22 @@ import Testing
         #expect(await all.failure(as: Failure.self) == Failure())
         #expect(dropped.entries == [1])
         _ = resolver
+    }
+
+    @Test("after a drop of the promise that failed, a handler after all sees the drop, even if the error had arrived")
+    func dropAfterFailure() async {
+        let queue = DispatchQueue(label: "failure"), seen = Log<String>()
+        let (bad, resolver) = Promise<Int>.pending()
+        let all = Promise.all([bad, .resolved(1)])
+        queue.suspend()
+        all.handle(on: queue) { error in seen.add("\(error)") }
+        resolver.reject(Failure())
+        #expect(all.isCompleted)
+        bad.drop()
+        queue.resume()
+        await queue.flush()
+        await queue.flush()
+        #expect(seen.entries == ["the promise was dropped"])
     }
 
     @Test("dropping the result of all drops its promises, unless they have another waiter")

@@ -122,17 +122,20 @@ import Testing
         #expect(ran.entries.isEmpty)
     }
 
-    @Test("after a drop of the root, a handler after an asynchronous one never sees success, even if the value had arrived")
-    func dropAfterArrival() async throws {
+    @Test(
+        "after a drop of the root, a handler after an asynchronous one sees only the drop, even if the outcome had arrived",
+        arguments: [false, true])
+    func dropAfterArrival(fails: Bool) async throws {
         let queue = DispatchQueue(label: "arrival"), seen = Log<String>()
         let root = Promise.resolved(1)
         let link = root.then { value -> Int in
             await Task.yield()
+            if fails { throw Failure() }
             return value
         }
         queue.suspend()
         link.then(on: queue) { _ in seen.add("value") }.handle(on: queue) { error in seen.add("\(error)") }
-        _ = try await link.value
+        _ = await link.settled
         root.drop()
         queue.resume()
         await queue.flush()

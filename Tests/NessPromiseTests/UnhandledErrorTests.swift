@@ -36,6 +36,16 @@ import Testing
         #expect(reports.first?.description.hasPrefix("\(#fileID):\(line): ") == true)
     }
 
+    @Test("a report never names a line of the library itself")
+    func placesInside() async {
+        let reports = await reports(of: "inside", count: 3) {
+            for file in ["NessPromise/A.swift", "NessHTTP/A.swift", "NessTesting/A.swift"] as [StaticString] {
+                Promise<Int>.rejected(Failure(name: "inside")).then(on: .immediate, { $0 + 1 }, file: file, line: 1)
+            }
+        }
+        #expect(reports.map(\.file) == Array(repeating: #fileID, count: 3))
+    }
+
     @Test("every way to make a promise names its line")
     func places() async {
         let start: UInt = #line

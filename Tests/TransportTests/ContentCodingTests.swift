@@ -79,6 +79,20 @@ import Testing
         }
     }
 
+    @Test(
+        "a response in an unknown coding that was not requested fails before its body, even if its lines end with bare line feeds",
+        .enabled(if: Engine.isCurl), arguments: ["\r\n", "\n"])
+    func unknown(lineEnd: String) async throws {
+        let head = ["HTTP/1.1 200 OK", "Content-Encoding: own", "Content-Length: 5", "", ""].joined(separator: lineEnd)
+        try await serving(script: { _ in [.receiveRequest, .send(head + "hello"), .close] }) { server in
+            let transport = DefaultTransport.makeForLoopback(), events = Log<String>()
+            let error = await #expect(throws: TransportError.self) {
+                try await transport.send(HTTPRequest(url: server.url)) { events.add($0.text) }
+            }
+            #expect(error?.kind == .malformedResponse && !events.entries.contains("hello"))
+        }
+    }
+
     static let noCodings = ["none", "UTF-8", "utf8", "iso-8859-1", "null", "binary", "8bit", "aws-chunked", "identity, none", ""]
 
     @Test("a Content-Encoding that names no coding counts as identity", arguments: noCodings)

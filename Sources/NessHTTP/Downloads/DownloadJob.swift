@@ -165,6 +165,6 @@ final class DownloadJob: @unchecked Sendable {
         }
     }
 
-    /// The number of runs that wait for a partial file.
-    static func waitingCount(_ path: String) -> Int { places.withLock { $0[path]?.waiting.count ?? 0 } }
+    /// The number of runs that wait for a partial file; `nil` if no job uses the file.
+    static func waitingCount(_ path: String) -> Int? { places.withLock { $0[path]?.waiting.count } }
 }

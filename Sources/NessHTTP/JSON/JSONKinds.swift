@@ -41,8 +41,6 @@ final class JSONKinds: Sendable {
 
     /// The depth from which the first member of an array or object is expected to be one as well. Nearer to the top, errors cost little.
     private static let deep = 4
-    /// The most positions of an object that are remembered.
-    private static let slotLimit = 64
 
     /// The depth of the outermost value.
     let base: Int
@@ -71,7 +69,6 @@ final class JSONKinds: Sendable {
 
     /// Remembers the kind of a value.
     func set(_ kind: Kind, at place: Place) {
-        guard place.slot < Self.slotLimit else { return }
         state.withLock { state in
             let level = place.depth - base - 1
             while state.levels[level].kinds.count <= place.slot { state.levels[level].kinds.append(nil) }

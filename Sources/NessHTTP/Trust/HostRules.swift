@@ -89,8 +89,7 @@ private enum HostName {
     }
 
     private static func text(_ family: Int32, _ address: UnsafeRawPointer) -> String? {
-        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
-        return text.withUnsafeMutableBufferPointer { text in
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
             inet_ntop(family, address, text.baseAddress, socklen_t(text.count)).map { String(cString: $0) }
         }
     }

@@ -152,7 +152,7 @@ import Testing
             ("application/json", ["ETag": "\"1\"", "Cache-Control": "no-cache"], true),
             ("application/json", ["ETag": "\"1\"", "Cache-Control": "max-age=0"], true),
             ("application/json", ["ETag": "\"1\"", "Expires": "0"], true),
-            ("application/json", ["Cache-Control": "max-age=1"], true),
+            ("application/json", ["Cache-Control": "max-age=1"], true), ("application/json", ["Cache-Control": "max-age=x"], false),
             ("application/json", ["Cache-Control": "stale-if-error=1"], true),
             ("application/json", ["Expires": "Sun, 06 Nov 1994 08:49:36 GMT"], false),
             ("text/html", ["ETag": "\"1\""], true),

@@ -49,6 +49,18 @@ import Testing
         #expect((3_000...3_300).contains(jar.cookies.count))
     }
 
+    @Test("a cookie that was removed leaves room for another")
+    func removed() throws {
+        let jar = jar()
+        for number in 0..<3_300 { jar.insert(try #require(Cookie(name: "a", value: "1", domain: "h\(number).test"))) }
+        try set(["a=; Max-Age=0"], in: jar, from: "https://h0.test/")
+        #expect(jar.cookies.count == 3_299)
+        for (name, count) in [("b", 3_300), ("c", 3_000)] {
+            try set(["\(name)=1"], in: jar)
+            #expect(jar.cookies.count == count)
+        }
+    }
+
     @Test("a request gets the cookies of its site, however many other sites there are")
     func lookUp() throws {
         let jar = jar()

@@ -68,6 +68,7 @@ import Testing
             ("co.uk", "example.co.uk"), (".co.uk", "example.co.uk"), ("co.uk.", "example.co.uk."), ("com.au", "a.com.au"),
             ("github.io", "evil.github.io"), ("gov.br", "a.sp.gov.br"), ("sp.gov.br", "a.sp.gov.br"), ("tokyo.jp", "a.b.tokyo.jp"),
             ("b.tokyo.jp", "a.b.tokyo.jp"), ("k12.ca.us", "a.k12.ca.us"), ("ca.us", "a.ca.us"), ("anything.ck", "a.anything.ck"),
+            ("pvt.k12.ma.us", "a.pvt.k12.ma.us"),
             ("mi.it", "a.mi.it"), ("waw.pl", "a.waw.pl"), ("herokuapp.com", "a.herokuapp.com"),
         ])
     func publicSuffix(domain: String, host: String) throws {

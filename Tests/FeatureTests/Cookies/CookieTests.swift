@@ -147,6 +147,22 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["Cookie"] } == ["session=secret", nil, "x=1", "x=1"])
     }
 
+    @Test("a request that a loader makes keeps its own Cookie field, even if the jar wrote the same value into the caller's request")
+    func loaderMade() async throws {
+        let jar = CookieJar(), own = HTTPRequest(url: try url("https://other.test/"), headers: ["Cookie": "id=1"])
+        jar.store(from: ["Set-Cookie": "id=1"], url: try url("https://mock.test/"))
+        let rig = Rig(onUnmatched: .reply(.status(200))) {
+            $0.cookies = jar
+            $0.insert(
+                .loader { request, next in
+                    _ = try await next(own)
+                    return try await next(request)
+                }, at: .authenticated)
+        }
+        _ = try await rig.ness.get("x").response()
+        #expect(rig.mock.requests.map { $0.headers["Cookie"] } == ["id=1", "id=1"])
+    }
+
     @Test("the cookies of a stream are stored when its head arrives", arguments: [true, false])
     func ofStream(isLeft: Bool) async throws {
         let go = TestGate(), jar = CookieJar()

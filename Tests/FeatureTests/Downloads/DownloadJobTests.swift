@@ -85,6 +85,10 @@ import Testing
         await #expect(throws: FileError.self) { try await other.claim(elsewhere, for: Self.identity("t")) {} }
         job.detach()
         #expect(try await other.claim(elsewhere, for: Self.identity("t")) { 2 } == 2)
+        // A file that no job uses takes no memory.
+        #expect(DownloadJob.waitingCount(path) == nil && DownloadJob.waitingCount(elsewhere) == 0)
+        other.detach()
+        #expect(DownloadJob.waitingCount(elsewhere) == nil)
     }
 
     @Test("a run whose callers have ended before it started does not get the file") func withoutCallers() async throws {

@@ -253,8 +253,23 @@ import Testing
             try await exchange.write(Data(count: piece))
             // A sync that starts now does not change the result.
             #expect(try await found(place, boot: "now") == 21 + 8 << 20)
+            // The last piece has started the sync.
+            await file.afterWrites {}
+            #expect(try await found(place, boot: "later") == 21 + 8 << 20)
             await file.close()
             #expect(try await found(place, boot: "later") == 21 + 8 << 20)
+        }
+    }
+
+    @Test("the removal of a record reports whether there was one, so that only then its folder is synced")
+    func removal() async throws {
+        try await withFolder { folder in
+            let place = folder.appendingPathComponent("a.json")
+            var records = RecordFile(path: place.path, boot: nil)
+            let isEarly = records.remove()
+            try Data("{}".utf8).write(to: place)
+            let isRemoved = records.remove()
+            #expect(!isEarly && isRemoved && folder.entries.isEmpty)
         }
     }
 

@@ -89,6 +89,19 @@ import Testing
         #expect(places(now.since(known)) == [])
     }
 
+    @Test("a caller who joins late is notified of the connection, unless it knows the connection already")
+    func latestConnection() throws {
+        var now = LatestEvents()
+        now.keep(.began(RequestExchange(HTTPRequest(url: try url("https://mock.test/a")))))
+        let begun = now
+        now.keep(.connection(ConnectionMetrics(isReused: true)))
+        func connections(since known: LatestEvents) -> Int {
+            now.since(known).count { if case .connection = $0 { true } else { false } }
+        }
+        #expect(connections(since: LatestEvents()) == 1 && connections(since: begun) == 1)
+        #expect(connections(since: now) == 0)
+    }
+
     @Test("a pause on the main thread notifies no observer there")
     func pauseOnMain() async throws {
         final class Threads: RequestObserver {

@@ -62,6 +62,29 @@ import Testing
         #expect(abs(left / .seconds(1) - Double(100_000 - half.completedBytes) / 100_000) < 0.02)
     }
 
+    @Test("a value that arrives too soon is reported a tenth of a second after the one before")
+    func held() async throws {
+        let clock = ManualClock(), start = TestGate(), end = TestGate(), seen = Log<Int64>()
+        let ness = Ness {
+            $0.clock = clock
+            $0.transport = FakeTransport { _, receive in
+                await start.wait()
+                try await receive(.head(statusCode: 200, headers: ["Content-Length": "3"]))
+                for _ in 0..<2 { try await receive(.body(Data(count: 1))) }
+                clock.advance(by: .milliseconds(100))
+                await end.wait()
+                try await receive(.body(Data(count: 1)))
+            }
+        }
+        let promise = ness.httpRequest(withUrl: "https://fake.test/a").dataRequest()
+        promise.onProgress { seen.add($0.completedBytes) }
+        start.open()
+        await seen.wait { $0.last == 2 }
+        end.open()
+        _ = try await promise.value
+        #expect(!seen.entries.contains(1))
+    }
+
     @Test("if no time passes, only the first and the last value are reported")
     func noTime() async {
         let (ness, _) = paced(1_000, every: .zero)

@@ -83,6 +83,12 @@ import Testing
         #expect(JSONValue.integer(1) != "1")
     }
 
+    @Test("different values hash differently, so that a large set stays fast")
+    func hashes() {
+        let values: [JSONValue] = [nil, false, true, 1, 2, "a", "b", ["a"], ["b"], ["a": 1], ["a": 2]]
+        #expect(Set(values.map(\.hashValue)).count == values.count)
+    }
+
     @Test("NaN and infinity are an encoding error", arguments: [Double.nan, .infinity, -.infinity])
     func notANumber(number: Double) {
         #expect(throws: EncodingError.self) { try JSONValue.array([.number(number)]).encoded() }

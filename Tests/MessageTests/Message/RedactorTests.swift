@@ -67,6 +67,15 @@ import Testing
     }
 
     @Test(
+        "a parameter's name is recognized if it was encoded up to three times, and counts as secret if more often",
+        arguments: [
+            ("to%6Ben", true), ("to%256Ben", true), ("to%25256Ben", true), ("t%25256F", false), ("t%2525256F", true),
+        ])
+    func encodedName(name: String, isHidden: Bool) {
+        #expect(Redactor().redacted(urlText: "/x?\(name)=abc") == "/x?\(name)=\(isHidden ? "<redacted>" : "abc")")
+    }
+
+    @Test(
         "text that only resembles a user stays unchanged",
         arguments: ["/@scope/x", "https://h.test/@me", "http://h.test:80/a@b", "@me/x", "a/b:c@d"])
     func noUser(text: String) {
@@ -89,6 +98,12 @@ import Testing
     func parts(type: String?) throws {
         let text = "--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\nhunter2\r\n--b--\r\n"
         try expectNoSecret(body: Data(text.utf8), type: type, isAlsoField: false)
+    }
+
+    @Test("the redacted URL of a request shows its ordinary parameters, and no secret")
+    func redactedURL() throws {
+        let request = HTTPRequest(url: try TestSupport.url("https://me:hunter2@h.test/x?token=hunter2&page=2"))
+        #expect(request.redactedURL.hasSuffix("&page=2") && !request.redactedURL.contains(Self.secret))
     }
 
     @Test("a body that is not UTF-8 has no secret in a recording either")
@@ -191,6 +206,13 @@ import Testing
         var request = HTTPRequest(.post, url: try #require(URL(string: "http://h.test/")))
         request.body = HTTPBody(Data(#"{"token":4711081512}"#.utf8))
         #expect(request.redactor.redacted(text: text) == shown)
+    }
+
+    @Test("a credential that the request sent under an ordinary name is masked where a string repeats it")
+    func repeatedCredential() throws {
+        let request = HTTPRequest(url: try #require(URL(string: "http://h.test/?note=Bearer%20abcdef123")))
+        #expect("\(request)" == "GET http://h.test/?note=<redacted>")
+        #expect(request.redactor.redacted(text: "no: Bearer abcdef123, sorry") == "no: <redacted>, sorry")
     }
 
     @Test("the error of a 401 that repeats the credential shows the message without it", arguments: [false, true])

@@ -50,6 +50,14 @@ import Testing
         #expect(names.containsHeader("Authorization") && names.containsHeader("Cookie"))
     }
 
+    @Test("a name that is secret in the caller's request stays secret in a request of a loader that declares it public")
+    func inherited() throws {
+        let caller = try Ness().get("http://h.test/").set(secretNames: ["pin"]).build()
+        let made = try Ness().get("http://h.test/?pin=a&token=b").set(publicNames: ["PIN", "token"]).build()
+        #expect("\(made)" == "GET http://h.test/?pin=a&token=b")
+        #expect("\(made.inheriting(from: caller))" == "GET http://h.test/?pin=<redacted>&token=b")
+    }
+
     private static let fields: HTTPHeaders = [
         "X-Auth-Token": "1", "X-API-Key": "2", "X-CSRF-Token": "3", "Private-Token": "4", "X-Session-ID": "5", "X-Plain": "6",
         "X-Monkey": "7",

@@ -69,6 +69,34 @@ import Testing
         }
     }
 
+    @Test("an awaited request whose task is canceled leaves its exchange to the callers who share it")
+    func canceledShared() async throws {
+        let arrived = TestGate(), go = TestGate(), joining = LimitedJoining(1)
+        try await withServer { _ in
+            arrived.open()
+            await go.wait()
+            return .text("shared")
+        } configure: {
+            $0.duplicatedHandler = joining
+        } _: { server, ness in
+            let request = ness.get("x")
+            let awaited = Task { try await request.response() }
+            await arrived.wait()
+            let second = request.dataRequest()
+            await joining.waitUntilJoined(by: request)
+            awaited.cancel()
+            guard case .failure(let error) = await awaited.result else {
+                Issue.record("it succeeded")
+                return
+            }
+            #expect((error as? NessError)?.kind == .dropped)
+            go.open()
+            let shared = try await second.value.message
+            #expect(shared.text == "shared")
+            #expect(server.requests.count == 1)
+        }
+    }
+
     @Test("an awaited request of a manager with a loader that ignores cancellation returns when its task is canceled")
     func deafLoader() async throws {
         struct Deaf: HTTPLoader {

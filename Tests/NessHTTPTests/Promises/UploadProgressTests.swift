@@ -76,6 +76,31 @@ import Testing
         for gate in [get.half, get.head, get.end] { gate.open() }
     }
 
+    @Test("a request body without a length counts as sent as a whole when the request succeeds")
+    func noLength() async throws {
+        let ness = Ness {
+            $0.transport = FakeTransport { _, receive in
+                try await receive(.sent(100))
+                try await receive(.head(statusCode: 200, headers: ["Content-Length": "0"]))
+            }
+        }
+        let promise = ness.httpRequest(.post, withUrl: "http://x").set(streamBody: { try await $0.write(Data(count: 100)) }).dataRequest()
+        _ = try await promise.value
+        #expect(promise.uploadProgress == TransferProgress(completedBytes: 100, totalBytes: 100))
+        #expect(promise.progress == TransferProgress(completedBytes: 100, totalBytes: 100))
+    }
+
+    @Test("a part of a resumable upload starts at its first byte, before its request is sent")
+    func part() {
+        var counts = CallCounts()
+        counts.begin(UploadPart(bytes: 0..<100, length: 100) { _ in })
+        _ = counts.count(.sent(100, of: 100), attempt: 1, of: .upload)
+        #expect(counts.uploadProgress == TransferProgress(completedBytes: 100, totalBytes: 100))
+        // The server has lost 60 bytes.
+        counts.begin(UploadPart(bytes: 40..<100, length: 100) { _ in })
+        #expect(counts.uploadProgress == TransferProgress(completedBytes: 40, totalBytes: 100))
+    }
+
     @Test("a length beyond all bounds does no harm to the sum of both directions")
     func overflow() async throws {
         let ness = Ness {

@@ -82,5 +82,6 @@ import Testing
         #expect(plain.settings.excludedNetworks.isEmpty)
         let modest = try request.set(allowsExpensiveNetworkAccess: false, allowsConstrainedNetworkAccess: false).build()
         #expect(modest.settings.excludedNetworks == [.expensive, .constrained])
+        #expect(!modest.settings.excludedNetworks.contains(.cellular))
     }
 }

@@ -63,6 +63,27 @@ import Testing
         #expect(connections.isStaleOverTLS(found[1]))
     }
 
+    @Test("a socket whose number now belongs to a connection from another port is not found under the port that it had")
+    func reusedNumber() throws {
+        let old = try Door(from: 0), other = try Door(from: 0), port = try DeafListener.port(of: old.client)
+        let connections = CurlConnections()
+        connections.add(old.client)
+        #expect(
+            connections.descriptor(of: CurlConnections.Ends(localPort: port, remoteAddress: "127.0.0.1", remotePort: old.port))
+                == old.client)
+        // The number of the closed socket now stands for the other door's connection.
+        try #require(dup2(other.client, old.client) == old.client)
+        let client = socket(AF_INET, Platform.streamSocket, 0)
+        defer { close(client) }
+        #expect(Platform.setOption(client, level: SOL_SOCKET, name: SO_REUSEADDR, value: 1))
+        try #require(Platform.withLoopback(port) { bind(client, $0, $1) } == 0)
+        try #require(Platform.withLoopback(other.port) { connect(client, $0, $1) } == 0)
+        connections.add(client)
+        #expect(
+            connections.descriptor(of: CurlConnections.Ends(localPort: port, remoteAddress: "127.0.0.1", remotePort: other.port))
+                == client)
+    }
+
     @Test("a connection that the server has reset is stale, over http and https")
     func reset() throws {
         for isSecure in [false, true] {

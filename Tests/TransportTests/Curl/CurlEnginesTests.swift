@@ -134,6 +134,29 @@ import Testing
         }
     }
 
+    @Test("an engine that has no thread, or that has been stopped, keeps no exchange whose command it ignores", arguments: [false, true])
+    func ignoredCommand(isStopped: Bool) async throws {
+        let engine = try #require(CurlEngine(try CurlSettings(CurlTransport.Options())))
+        let request = HTTPRequest(url: try url("http://127.0.0.1:1/"))
+        if isStopped {
+            // The exchange has ended, so the thread that it starts opens no connection.
+            let ended = try CurlExchange(request)
+            ended.mailbox.cancel(CancellationError())
+            try engine.start(ended)
+            engine.stop()
+            await engine.waitUntilClosed()
+        }
+        weak var held: CurlExchange?
+        do {
+            let exchange = try CurlExchange(request)
+            held = exchange
+            engine.post(.cancel(exchange))
+        }
+        #expect(held == nil)
+        engine.stop()
+        await engine.waitUntilClosed()
+    }
+
     @Test("host entries count even after the connections of an idle thread were closed")
     func idleHostEntries() async throws {
         try await serving({ .text($0.path) }) { server in

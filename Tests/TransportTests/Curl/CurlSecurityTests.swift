@@ -124,6 +124,18 @@ import Testing
             }
             if let failure { Self.expect(failure, of: outcome) } else { #expect(try outcome.get() == "body") }
         }
+        // The pipeline rejects an empty list. For the transport it allows no key.
+        try await stopping(TestServer.start(certificate: certificate, Self.never)) { server in
+            var request = HTTPRequest(url: server.url)
+            request.tlsDemands = TLSDemands(publicKeys: [], authorities: try authority.certificates)
+            let transport = try CurlTransport { $0.proxy = .direct }
+            do {
+                try await transport.send(request) { _ in }
+                Issue.record("it was sent")
+            } catch {
+                #expect((error as? TransportError)?.tlsFailure == .pinMismatch)
+            }
+        }
     }
 
     // MARK: the client's certificate

@@ -47,6 +47,7 @@ final class FakeTask: SessionTask {
     func interim(_ status: Int) throws { session.events.receivedInterim(try know(status), by: self) }
     func body(_ data: Data) { session.events.exchange(for: self)?.received(data) }
     func body(_ text: String) { body(Data(text.utf8)) }
+    func sent(_ total: Int64) { session.events.exchange(for: self)?.sent(total) }
     func measured() { session.events.exchange(for: self)?.measured(ConnectionMetrics(isReused: true), hasBegun: true) }
     func complete(_ code: Int? = nil) {
         session.events.completed(code.map { NSError(domain: NSURLErrorDomain, code: $0) }, by: self)

@@ -89,6 +89,22 @@ import FoundationNetworking
         #expect(await received.error() == nil && received.events.entries == ["head 200"])
     }
 
+    #if canImport(FoundationNetworking)
+    @Test("a stream that URLSession has closed no longer holds the body")
+    func closedStream() {
+        weak var held: HTTPBodyReader?
+        let stream: BodyInputStream
+        do {
+            let reader = HTTPBody(Data("x".utf8)).makeReader()
+            held = reader
+            stream = BodyInputStream(reader) { _ in }
+        }
+        #expect(held != nil)
+        stream.close()
+        withExtendedLifetime(stream) { #expect(held == nil) }
+    }
+    #endif
+
     @Test(
         "a redirect is rejected, and its response is the result, even if URLSession does not report it again", arguments: [true, false])
     func redirect(isReported: Bool) async throws {
@@ -137,16 +153,18 @@ import FoundationNetworking
 
     // MARK: ends
 
-    @Test("measurements that arrive after the end have no effect; before it, they are an event")
+    @Test("measurements and counts of sent bytes that arrive after the end have no effect; before it, they are events")
     func metrics() async throws {
         let transport = system.transport()
         for (number, isLate) in [false, true].enumerated() {
             let received = Received(transport, try request()), task = await system.task(number)
             try task.head(200)
-            if !isLate { task.measured() }
-            task.complete()
-            if isLate { task.measured() }
-            #expect(await received.error() == nil && received.events.entries == (isLate ? ["head 200"] : ["head 200", "connection"]))
+            if isLate { task.complete() }
+            task.sent(3)
+            task.measured()
+            if !isLate { task.complete() }
+            let events = isLate ? ["head 200"] : ["head 200", "sent 3", "connection"]
+            #expect(await received.error() == nil && received.events.entries == events)
         }
     }
 

@@ -121,9 +121,9 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
 
 extension HTTPHeaders: RandomAccessCollection {
     /// The first position.
-    public var startIndex: Int { fields.startIndex }
+    public var startIndex: Int { 0 }
     /// The position after the last field.
-    public var endIndex: Int { fields.endIndex }
+    public var endIndex: Int { fields.count }
     /// The field line at a position.
     public subscript(position: Int) -> Field { fields[position] }
 }

@@ -71,10 +71,16 @@ extension Redactor {
         return result
     }
 
-    /// Decodes the name of a parameter, even if it was encoded several times.
-    static func decodedName(_ name: Substring.UTF8View) -> String {
-        let name = (0..<3).reduce(Array(name)) { name, _ in decoded(name) }
-        return String(decoding: name, as: UTF8.self)
+    /// Checks whether the name of a parameter is secret, even if it was encoded up to three times. One that is still encoded then counts as
+    /// secret.
+    func isSecretName(_ name: Substring.UTF8View) -> Bool {
+        var name = Array(name)
+        for _ in 0..<4 {
+            let decoded = Self.decoded(name)
+            if decoded == name { return isSecret(String(decoding: name, as: UTF8.self), isQuery: true) }
+            name = decoded
+        }
+        return true
     }
 
     // MARK: users in URLs

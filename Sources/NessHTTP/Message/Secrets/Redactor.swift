@@ -177,7 +177,7 @@ package struct Redactor {
                     continue
                 }
                 let name = piece[..<sign], value = piece[sign...].dropFirst()
-                if isSecret(Self.decodedName(name), isQuery: true) {
+                if isSecretName(name) {
                     didHide(String(Substring(parameter[value.startIndex...])))
                     shown.append("\(component(name))=\(Self.mark)")
                     break

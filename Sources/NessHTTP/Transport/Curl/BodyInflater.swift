@@ -72,7 +72,6 @@ final class BodyInflater {
                 let padding = input[offset...].prefix { $0 == 0 }.count
                 offset += padding
                 idleCount += padding
-                dropConsumed()
                 continue
             }
             if isAtEnd {

@@ -24,7 +24,6 @@ final class CurlHandle {
         guard let pointer else { return nil }
         self.pointer = pointer
         errorBuffer = .allocate(capacity: 256)
-        errorBuffer.initialize(to: 0)
         guard (try? set(CurlLastingOption.errorBuffer.number, errorBuffer)) != nil else { return nil }
     }
 

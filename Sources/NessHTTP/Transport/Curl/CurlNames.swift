@@ -13,7 +13,7 @@ struct CurlNames {
         let port: Int
 
         init(host: String, port: Int) {
-            self.host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+            self.host = host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host
             self.port = port
         }
 

@@ -101,10 +101,8 @@ final class CurlTemplate {
 
     private func set(_ demands: TLSDemands) throws {
         if let keys = demands.publicKeys {
-            // With an empty list, no key is allowed. libcurl would take an empty string for no pins, so the list gets a hash that no key
-            // has.
-            let keys = keys.isEmpty ? [Data(count: 32).base64EncodedString()] : keys
-            try handle.setOnce(.pinnedPublicKeys, keys.map { "sha256//\($0)" }.joined(separator: ";"))
+            // With an empty list, no key is allowed: libcurl then expects an empty hash. It would take an empty string for no pins.
+            try handle.setOnce(.pinnedPublicKeys, "sha256//" + keys.joined(separator: ";sha256//"))
         }
         if let authorities { try authorities.apply(to: handle) }
         if let identity = demands.identity {

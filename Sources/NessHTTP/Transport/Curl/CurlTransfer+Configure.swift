@@ -37,7 +37,7 @@ extension CurlTransfer {
     /// value is large, because libcurl's default is 300 seconds.
     func setConnectTimeout() throws {
         let rest = exchange.control?.connectTimeout.map { $0 - names.duration }
-        try handle.set(.connectMilliseconds, Self.milliseconds(rest ?? .seconds(1_000_000)))
+        try handle.set(.connectMilliseconds, Self.milliseconds(rest ?? .seconds(Int32.max)))
     }
 
     /// The number of milliseconds in a duration, in the range that libcurl takes.

@@ -9,7 +9,7 @@ import FoundationNetworking
 extension URLSessionExchange {
     func sent(_ total: Int64) {
         state.withLock { $0.progress.hasSent = true }
-        if !hasEnded { report(.sent(total)) }
+        report(.sent(total))
     }
 
     /// Reports the measurements of the connection. URLSession takes them before it reports the end.

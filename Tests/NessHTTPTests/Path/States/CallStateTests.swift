@@ -101,8 +101,8 @@ import Testing
                 return true
             },
             Event(name: "head of a stream") { model in
-                guard model.isStream, model.state.settle(withHead: response) != nil else { return false }
-                model.settled += 1
+                guard model.isStream else { return false }
+                if model.state.settle(withHead: response) != nil { model.settled += 1 }
                 return true
             },
             Event(name: "joins a flight") { model in
