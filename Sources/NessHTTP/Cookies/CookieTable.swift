@@ -24,7 +24,7 @@ struct CookieTable: Sendable {
     private var sites: [ExactText: [Entry]] = [:]
     /// The latest number given as an `order` or a `lastUse`.
     private var next = 0
-    private(set) var count = 0
+    private var count = 0
 
     /// All cookies that have not expired, in the order in which they were first set.
     func cookies(_ now: Date) -> [Cookie] {

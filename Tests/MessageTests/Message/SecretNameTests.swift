@@ -37,6 +37,13 @@ import Testing
         #expect(redactor.redacted(text: json) == json)
     }
 
+    @Test("the headers of an environment hide the secret names of their manager")
+    func environment() throws {
+        let ness = Ness { $0.secretNames = ["X-Pin"] }
+        ness.environment = ServerEnvironment(baseURL: try url("https://h.test"), defaultHeaders: ["X-Pin": "1234567"])
+        #expect(!"\(ness.environment.defaultHeaders)".contains("1234567"))
+    }
+
     @Test("names can be added and removed, for a manager and for a request; the last change counts")
     func removed() throws {
         let ness = Ness { ($0.publicNames, $0.secretNames) = (["Session", "code"], ["pin", "X-Plain"]) }

@@ -114,7 +114,7 @@ package final class BodyProducer: Sendable {
         }
         let task = Task { await run() }
         let isLate = state.withLock { state in
-            if state.end == nil { state.task = task }
+            state.task = task
             return state.end != nil
         }
         if isLate { Self.cancel(task) }
