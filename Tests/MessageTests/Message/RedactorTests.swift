@@ -23,7 +23,8 @@ import Testing
         #"error: {\"passw\\u006frd\":\"x\\\"hunter2\"}"#, #"{"a":"b"c","token":"hunter2"}"#, #"{"a":1,}{"token":"hunter2"}"#,
         #"{"body":"{\"password\":\"hunter2"#,
         // Forms, with no type that says so.
-        "password=hunter2", "\"password=hunter2\"", "a=1&user%5Bpassword%5D=hunter2", "password=my hunter2&b=1", "password=a;hunter2&c=1", "%70wd=hunter2",
+        "password=hunter2", "\"password=hunter2\"", "a=1&user%5Bpassword%5D=hunter2", "password=my hunter2&b=1", "password=a;hunter2&c=1",
+        "%70wd=hunter2",
         #"password=a"hunter2&b=1"#, "url=https%3A%2F%2Fh.test%2F%3Ftoken%3Dhunter2", "to\u{6B}en=hunter2",
         // Lines, and what is like JSON.
         "Authorization: Bearer hunter2\nHost: x", "a: 1\n  password: hunter2", "{'token': 'hunter2'}", "{token: hunter2}",
