@@ -92,10 +92,12 @@ struct CookieTable: Sendable {
     /// In the RFC, secure cookies go last only if a domain's limit is exceeded. Here they always do, so no number of responses over plain
     /// HTTP removes a secure cookie of any site.
     private mutating func reduce(_ names: some Collection<ExactText>, most: Int, remaining: Int, _ now: Date) {
-        let candidates = names.flatMap { sites[$0] ?? [] }
+        let entries = names.flatMap { sites[$0] ?? [] }
+        guard entries.count > most else { return }
+        let candidates =
+            entries
             .map { (order: $0.order, rank: $0.cookie.isExpired(now) ? 0 : $0.cookie.isSecure ? 2 : 1, lastUse: $0.lastUse) }
             .sorted { ($0.rank, $0.lastUse) < ($1.rank, $1.lastUse) }
-        guard candidates.count > most else { return }
         // A cookie is removed below the limit only if its group had to be touched to reach the limit.
         let last = candidates[candidates.count - most - 1].rank
         let removed = Set(candidates.prefix(candidates.count - remaining).prefix { $0.rank <= last }.map(\.order))

@@ -209,12 +209,19 @@ import Testing
         #expect(request.redactor.redacted(text: text) == shown)
     }
 
-    @Test("a credential that the request sent under an ordinary name is masked where a string repeats it")
+    @Test("a credential that the request sent under any name is masked where a string repeats it, even without its scheme")
     func repeatedCredential() throws {
-        let request = HTTPRequest(url: try #require(URL(string: "http://h.test/?note=Bearer%20abcdef123")))
-        #expect("\(request)" == "GET http://h.test/?note=<redacted>")
-        #expect(request.redactor.redacted(text: "no: Bearer abcdef123, sorry") == "no: Bearer <redacted>, sorry")
-        #expect(request.redactor.redacted(text: "abcdef123 has expired") == "<redacted> has expired")
+        for name in ["note", "token"] {
+            // The second is `user:hunter2`.
+            for (credential, parts) in [("Bearer abcdef123", ["abcdef123"]), ("Basic dXNlcjpodW50ZXIy", ["dXNlcjpodW50ZXIy", "hunter2"])] {
+                let query = credential.replacingOccurrences(of: " ", with: "%20")
+                let request = HTTPRequest(url: try TestSupport.url("http://h.test/?\(name)=\(query)"))
+                #expect("\(request)" == "GET http://h.test/?\(name)=<redacted>")
+                for part in parts {
+                    #expect(request.redactor.redacted(text: "\(part) has expired") == "<redacted> has expired")
+                }
+            }
+        }
     }
 
     @Test("the error of a 401 that repeats the credential shows the message without it", arguments: [false, true])

@@ -8,7 +8,7 @@ import Testing
 
 /// Transfers that use a handle of libcurl one after another.
 @Suite(.inTurn, .enabled(if: Engine.isCurl)) struct CurlHandleTests {
-    @Test("a handle that is released gives its memory back")
+    @Test("a handle that is released gives its memory back", .inOwnProcess)
     func release() throws {
         /// The memory of the process in bytes: proc(5), `statm`.
         func memory() throws -> Int {

@@ -88,9 +88,8 @@ package struct Redactor {
     private func redacted(_ text: String, isQuery: Bool, depth: Int) -> String {
         guard depth < Self.maximumDepth else { return Self.mark }
         if let json = json(text, isQuery: isQuery, depth: depth) { return json.isCut ? json.text + "\u{2026}" : json.text }
-        let token = Self.credential(text)
-        if token == nil, !holdsSecret(text, isQuery: isQuery) { return values.masked(text) }
-        didHide(token ?? text)
+        if !holdsSecret(text, isQuery: isQuery), !Self.isCredential(text) { return values.masked(text) }
+        didHide(text)
         return Self.mark
     }
 
@@ -144,15 +143,14 @@ package struct Redactor {
         return zip(scalars.objects, isSecret).filter { $1 ?? ($0.end == nil) }.map { object, _ in object.start..<(object.end ?? .max) }
     }
 
-    /// Returns the token of a string that is a credential as in an `Authorization` field: a scheme and one token (RFC 9110, 11.4).
-    private static func credential(_ text: String) -> String? {
+    /// Checks whether a string is a credential as in an `Authorization` field: a scheme and one token (RFC 9110, 11.4).
+    static func isCredential(_ text: String) -> Bool {
         let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
-        guard words.count == 2, words[1].count >= 6 else { return nil }
-        let token = String(Substring(words[1]))
+        guard words.count == 2, words[1].count >= 6 else { return false }
         switch Substring(words[0]).asciiLowercased {
-        case "bearer": return token
-        case "basic": return Data(base64Encoded: token)?.contains(UInt8(ascii: ":")) == true ? token : nil
-        default: return nil
+        case "bearer": return true
+        case "basic": return Data(base64Encoded: String(Substring(words[1])))?.contains(UInt8(ascii: ":")) == true
+        default: return false
         }
     }
 

@@ -13,9 +13,11 @@ struct SecretValues {
     /// The most values with the same first bytes that are compared one by one, so that a server cannot make the comparison slow.
     private static let mostAlike = 32
 
-    /// Adds a value, as it is and in percent-encoding.
+    /// Adds a value, as it is and in percent-encoding. Of a credential, adds what follows its scheme.
     mutating func insert(_ value: String) {
-        for spelling in [value, PercentEncoding.decode(value[...]), PercentEncoding.encode(value)] {
+        let decoded = PercentEncoding.decode(value[...])
+        if Redactor.isCredential(decoded) { return insert(credential: decoded) }
+        for spelling in [value, decoded, PercentEncoding.encode(value)] {
             let bytes = Array(spelling.utf8)
             guard bytes.count >= Self.shortest else { continue }
             let key = bytes.prefix(Self.shortest).reduce(0) { $0 << 8 | UInt64($1) }
@@ -33,7 +35,12 @@ struct SecretValues {
             }
             return
         }
-        let words = field.value.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { String(Substring($0)) }
+        insert(credential: field.value)
+    }
+
+    /// Adds what follows the scheme of a credential, and the user and the password of Basic.
+    private mutating func insert(credential: String) {
+        let words = credential.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { String(Substring($0)) }
         insert(words.last ?? "")
         guard words.count == 2, words[0].equalsIgnoringCase("basic"), let data = Data(base64Encoded: words[1]) else { return }
         let user = String(decoding: data, as: UTF8.self)

@@ -18,7 +18,7 @@ extension URLSessionExchange {
     ///   - hasBegun: True if URLSession started to send a request.
     func measured(_ connection: ConnectionMetrics?, hasBegun: Bool) {
         state.withLock { $0.progress.hasBegun = hasBegun }
-        if let connection, !hasEnded { report(.connection(connection)) }
+        if let connection { report(.connection(connection)) }
     }
 
     #if canImport(Network)
@@ -46,7 +46,7 @@ extension URLSessionExchange {
             return state.interimCount
         }
         guard count <= HeadChoice.maximumInterimCount else { return end(.failure(HeadChoice.tooManyInterim)) }
-        if !hasEnded { report(.interim(statusCode: response.statusCode, headers: ResponseHeaders.make(response, on: system))) }
+        report(.interim(statusCode: response.statusCode, headers: ResponseHeaders.make(response, on: system)))
     }
 
     /// Ends the exchange after a challenge about certificates was rejected. URLSession itself would only report that the task was canceled.
