@@ -216,8 +216,8 @@ import Testing
             for (credential, parts) in [("Bearer abcdef123", ["abcdef123"]), ("Basic dXNlcjpodW50ZXIy", ["dXNlcjpodW50ZXIy", "hunter2"])] {
                 let query = credential.replacingOccurrences(of: " ", with: "%20")
                 let request = HTTPRequest(url: try TestSupport.url("http://h.test/?\(name)=\(query)"))
-                #expect("\(request)" == "GET http://h.test/?\(name)=<redacted>")
                 for part in parts {
+                    #expect(!"\(request)".contains(part))
                     #expect(request.redactor.redacted(text: "\(part) has expired") == "<redacted> has expired")
                 }
             }
