@@ -44,6 +44,12 @@ let package = Package(
             ]),
         .executableTarget(name: "crawler", dependencies: ["Measure", "Upstream", .product(name: "NessHTTP", package: ness)]),
         .executableTarget(
+            name: "crowds",
+            dependencies: [
+                "Measure", "Upstream", .product(name: "NessHTTP", package: ness),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
+        .executableTarget(
             name: "gateway",
             dependencies: [
                 "AsyncHTTPClientTransport", "Measure", "Upstream", .product(name: "NessHTTP", package: ness),

@@ -91,7 +91,8 @@ public final class Ness: Sendable {
         pipeline = Pipeline(
             PipelineConfiguration(configuration), clock: PipelineClock(configuration.clock), preparation: preparation,
             manager: { [settings] in settings.state.withLock { $0.manager } },
-            duplicatedHandler: { [settings] in settings.state.withLock { $0.duplicatedHandler } })
+            duplicatedHandler: { [settings] in settings.state.withLock { $0.duplicatedHandler } },
+            observers: { [settings] in settings.state.withLock { $0.observers } })
         settings.state.withLock { $0.manager = self }
     }
 

@@ -67,9 +67,11 @@ import Testing
     }
 
     @Test(
-        "an invalid Content-Length is an error", arguments: ["", "-1", "+4", "4x", "0x4", "4.0", "four", "4, 5", "99999999999999999999999"])
-    func badLength(length: String) async {
-        let error = await ness(200, ["Content-Length": length], ["abcd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
+        "an invalid Content-Length is an error, and so is a last transfer coding that hides the end of the body",
+        arguments: ["", "-1", "+4", "4x", "0x4", "4.0", "four", "4, 5", "99999999999999999999999"].map { ("Content-Length", $0) }
+            + ["gzip", "chunked, gzip"].map { ("Transfer-Encoding", $0) })
+    func badFraming(name: String, value: String) async {
+        let error = await ness(200, [name: value], ["abcd"]).httpRequest(withUrl: "http://x").dataRequest().nessError()
         #expect(error?.kind == .malformedResponse)
     }
 

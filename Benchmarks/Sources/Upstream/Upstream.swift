@@ -19,21 +19,18 @@ public struct Upstream: Sendable {
     /// The body of a small response.
     public static let text = #"{"text":"\#(String(repeating: "x", count: bodySize - 11))"}"#
 
-    #if os(Linux)
-    /// The number of loopback addresses, from 127.0.0.1 on, at which nginx listens.
-    public static let hosts = 10
-    #else
-    /// The number of loopback addresses at which nginx listens. This system has only one.
-    public static let hosts = 1
-    #endif
+    /// Returns one of the loopback addresses at which nginx listens: 127.0.0.1 for 0. Only Linux has others.
+    public static func address(_ number: Int) -> String { "127.0.\(number / 250).\(1 + number % 250)" }
 
     /// The number of bytes of a page.
     public static let pageSize = 16 << 10
 
     /// Starts the server, and returns when it responds.
-    /// - Parameter fileSize: The number of bytes of the response to `/file`; 0 for none.
-    public static func start(fileSize: Int = 0) async throws -> Upstream {
-        if let nginx = findProgram("nginx") { return try await start(nginx, fileSize) }
+    /// - Parameters:
+    ///   - fileSize: The number of bytes of the response to `/file`; 0 for none.
+    ///   - hosts: The number of addresses at which nginx listens: see `address(_:)`.
+    public static func start(fileSize: Int = 0, hosts: Int = 1) async throws -> Upstream {
+        if let nginx = findProgram("nginx") { return try await start(nginx, fileSize, hosts) }
         let process = try ServerProcess.again(["serve-upstream", "\(fileSize)"])
         guard let url = URL(string: process.firstLine()) else { throw Failed(reason: "the server did not start") }
         return Upstream(url: url, name: "TestServer in a separate process (nginx is not installed)", process: process, folder: nil)
@@ -66,7 +63,7 @@ public struct Upstream: Sendable {
         ServerProcess.announce(server.url.absoluteString)
     }
 
-    private static func start(_ nginx: String, _ fileSize: Int) async throws -> Upstream {
+    private static func start(_ nginx: String, _ fileSize: Int, _ hosts: Int) async throws -> Upstream {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ness-upstream-\(UUID().uuidString)", isDirectory: true)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         // The ports of servers that have just stopped are free.
@@ -82,7 +79,7 @@ public struct Upstream: Sendable {
         try Data(count: pageSize).write(to: folder.appendingPathComponent("page"))
         let certificate = makeCertificate(in: folder)
         let configuration = folder.appendingPathComponent("nginx.conf")
-        try nginxConfiguration(folder, ports[0], secured: certificate == nil ? nil : ports[1]).write(
+        try nginxConfiguration(folder, ports[0], hosts, secured: certificate == nil ? nil : ports[1]).write(
             to: configuration, atomically: true, encoding: .utf8)
         let log = folder.appendingPathComponent("error.log").path
         let process = try ServerProcess(program: nginx, ["-p", folder.path, "-c", configuration.path, "-e", log])
@@ -120,7 +117,7 @@ public struct Upstream: Sendable {
         return process.terminationStatus == 0 ? certificate : nil
     }
 
-    private static func nginxConfiguration(_ folder: URL, _ port: Int, secured: Int?) -> String {
+    private static func nginxConfiguration(_ folder: URL, _ port: Int, _ hosts: Int, secured: Int?) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(folder.path)/\($0);" }
         return """
             daemon off;
@@ -137,7 +134,7 @@ public struct Upstream: Sendable {
                 \(temporary.joined(separator: "\n    "))
                 \(secured == nil ? "" : "ssl_certificate \(folder.path)/certificate.pem; ssl_certificate_key \(folder.path)/key.pem;")
                 server {
-                    \((1...hosts).map { "listen 127.0.0.\($0):\(port) backlog=4096;" }.joined(separator: " "))
+                    \((0..<hosts).map { "listen \(address($0)):\(port) backlog=4096;" }.joined(separator: " "))
                     \(secured.map { "listen 127.0.0.1:\($0) ssl http2 backlog=4096;" } ?? "")
                     location /get { return 200 '\(text)'; }
                     location = /slow { limit_rate 700; return 200 '\(text)'; }

@@ -13,6 +13,7 @@ struct GrowthOfKind {
     }
 
     var plot: String { records[0].plot }
+    var usesSockets: Bool { plot.hasPrefix("Over sockets") }
 
     /// The largest factor by which the cost grows when the number grows tenfold, from 100 on: below, what happens once in a round counts.
     private func factor(of cost: (Growth) -> Double?) -> Double? {
@@ -24,16 +25,22 @@ struct GrowthOfKind {
     var factorOfTime: Double? { factor { median($0.micros) } }
 }
 
-/// Tells what somebody with 10,000 of something can expect. Empty if it was not measured.
+/// Says what a reader with 10,000 of something can expect. Empty if it was not measured.
 func growthSummary(_ kinds: [GrowthOfKind]) -> String {
     let factors = kinds.compactMap(\.factorOfInstructions)
     guard let worst = factors.max() else { return "" }
-    return """
+    func worstTime(_ isIncluded: (GrowthOfKind) -> Bool) -> Double? { kinds.filter(isIncluded).compactMap(\.factorOfTime).max() }
+    let time = worstTime { !$0.usesSockets } ?? 1
+    var text = """
 
 
         When the number of waiting requests, callers of one exchange, handlers, links or cookies grows tenfold, the instructions of one grow by
-        a factor of at most \(figure(worst)), and its time by one of at most \(figure(kinds.compactMap(\.factorOfTime).max() ?? 1)).
+        a factor of at most \(figure(worst)), and its time by one of at most \(figure(time)).
         """
+    let names = ["Ness", "AsyncHTTPClient"]
+    let overSockets = names.compactMap { name in worstTime { $0.kind.hasSuffix(", \(name)") }.map { "\(figure($0)) with \(name)" } }
+    if !overSockets.isEmpty { text += " Over sockets, the time grows by at most \(overSockets.joined(separator: ", and "))." }
+    return text
 }
 
 /// Makes the section about growth: the plots are in the folder beside the page.
@@ -57,8 +64,9 @@ func growthSection(_ kinds: [GrowthOfKind]) -> String {
     return """
         ## One among many
 
-        The processor time of one request, caller, handler or link when there are 10 to 10,000 of them, without a network. The columns "time"
-        and "instructions" hold the largest factor by which the cost of one grows when their number grows tenfold, from 100 on.
+        The processor time of one request, caller, handler or link when there are 10 to 10,000 of them, without a network unless a heading says
+        so. The columns "time" and "instructions" hold the largest factor by which the cost of one grows when their number grows tenfold, from
+        100 on.
 
         \(parts.joined(separator: "\n"))
         Where the time grows and the instructions do not, the likely cause is the processor's caches. Where no factor of instructions is given,

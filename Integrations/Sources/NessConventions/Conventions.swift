@@ -42,8 +42,8 @@ package enum Conventions {
     }
 
     /// The value of `network.protocol.version`; `nil` if the transport does not report it.
-    package static func protocolVersion(of response: HTTPResponse?) -> String? {
-        response?.connection?.httpVersion.map { version in
+    package static func protocolVersion(of connection: ConnectionMetrics?) -> String? {
+        connection?.httpVersion.map { version in
             switch version {
             case .http1_0: "1.0"
             case .http1_1: "1.1"

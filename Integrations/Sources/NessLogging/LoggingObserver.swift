@@ -25,6 +25,9 @@ extension Ness.Configuration {
 /// | `succeeded` | info | `http.response.status_code`, `source`, `attempts`, `duration`, `bytes.sent`, `bytes.received` |
 /// | `failed`, or `dropped` by the caller | error, or info | `error.type`, `error`, and those of `succeeded` |
 ///
+/// `circuit breaker`, at the level warning if it opens, else info, belongs to no request: its metadata are `circuit_breaker.state`, and
+/// `circuit_breaker.origin` or `circuit_breaker.group`.
+///
 /// Durations are in seconds. `RequestTags` add `request.id`, `url.template` and their values under their names. The metadata of the
 /// logger's provider, such as the identifiers of a trace, are those of the caller.
 ///
@@ -90,6 +93,14 @@ public struct LoggingObserver: RequestObserver {
             metadata["error"] = (error as? NessError).map { "\($0)" }
         }
         return metadata
+    }
+
+    /// Logs the state of the breaker.
+    public func circuitBreakerDidChange(_ change: CircuitBreakerChange) {
+        var metadata: Logger.Metadata = ["circuit_breaker.state": "\(change.new.rawValue)"]
+        metadata["circuit_breaker.origin"] = change.origin.map { "\($0)" }
+        metadata["circuit_breaker.group"] = change.group.map { "\($0)" }
+        logger.log(level: change.new == .open ? .warning : .info, "circuit breaker", metadata: metadata, source: "NessHTTP")
     }
 
     /// Forgets the request.

@@ -54,6 +54,7 @@ final class Instruments: Sendable {
     private let made = Locked(Made())
     let active: Meter
     let joined: Counter
+    let connections: Counter
     let refreshes: Counter
     let attempts: Counter
     let sent: Recorder
@@ -64,6 +65,7 @@ final class Instruments: Sendable {
         (self.dimensions, self.factory) = (dimensions, factory)
         active = Meter(label: "http.client.active_requests", dimensions: dimensions, factory: factory)
         joined = Counter(label: "ness.joined", dimensions: dimensions, factory: factory)
+        connections = Counter(label: "ness.connections", dimensions: dimensions, factory: factory)
         refreshes = Counter(label: "ness.refreshes", dimensions: dimensions, factory: factory)
         attempts = Counter(label: "ness.attempts", dimensions: dimensions, factory: factory)
         sent = Recorder(label: "http.client.request.body.size", dimensions: dimensions, aggregate: true, factory: factory)

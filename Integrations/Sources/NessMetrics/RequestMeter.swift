@@ -26,6 +26,7 @@ extension Ness.Configuration {
 /// |---|---|---|
 /// | `http.client.request.duration` | timer | `http.request.method`, `server.address`, `server.port`, `url.template`, `http.response.status_code`, `error.type`, `network.protocol.version` |
 /// | `http.client.active_requests` | meter | `http.request.method`, `server.address`, `server.port`, `url.template` |
+/// | `ness.connections` | counter of opened connections | the same |
 ///
 /// For each request of a caller, with `http.request.method`, `server.address`, `server.port` and `url.template`:
 ///
@@ -40,16 +41,24 @@ extension Ness.Configuration {
 /// | `ness.wait.duration` | timer | `ness.place`: `hostQueue`, `throttle` or `refresh` |
 /// | `ness.waiting` | meter | `ness.place` |
 ///
+/// For each circuit breaker that is not closed:
+///
+/// | name | instrument | dimensions |
+/// |---|---|---|
+/// | `ness.circuit_breakers` | meter | `ness.state`: `open` or `halfOpen`; `server.address` and `server.port`, or `ness.group` |
+///
 /// The duration of a stream includes the time that its reader takes. Sizes are in bytes: swift-metrics has no units, so no name ends with one.
 /// An exchange belongs to the caller who started it: if that caller leaves, it is recorded as `dropped`, although it may continue for others.
 /// One behind a redirect to another host has neither address nor route, because a server has chosen that host.
 ///
 /// A request that an open circuit breaker rejects has the `error.type` `circuitOpen`. A dimension without a value is left out. The only
-/// part of a URL in a dimension is the host: give each request the `route` of its `RequestTags`.
+/// part of a URL in a dimension is the host: give each request the `route` of its `RequestTags`. `http.client.open_connections` has no
+/// counterpart: neither libcurl nor URLSession reports when it closes an idle connection.
 public final class RequestMeter: RequestObserver {
     private let factory: (any MetricsFactory)?
     private let address: @Sendable (HTTPRequest) -> String?
     private let known = Locked<[Target: Instruments]>([:])
+    private let breakers = Locked<[[String]: Meter]>([:])
     /// The instruments of each running request.
     private let requests = RequestTable<Instruments>()
     /// The instruments of each running exchange, by its number.
@@ -91,17 +100,16 @@ public final class RequestMeter: RequestObserver {
             requests[request.id]?.joined.increment()
             return
         }
-        let known = requests[request.id]
+        // The host of a URL is decoded each time, which takes as long as the rest.
+        let isElsewhere = exchange.request.url != request.url && exchange.request.url.host != request.url.host
         let instruments: Instruments
-        if let known, exchange.request.url.host == request.url.host, exchange.request.method == request.method {
+        if isElsewhere {
+            // A redirect to another host: a server has chosen it, so its name would make any number of series.
+            instruments = self.instruments(Target(method: Conventions.method(exchange.request.method), address: nil, port: nil, route: nil))
+        } else if let known = requests[request.id], exchange.request.method == request.method {
             instruments = known
         } else {
-            // A redirect to another host: a server has chosen it, so its name would make any number of series.
-            let isElsewhere = exchange.request.url.host != request.url.host
-            instruments =
-                isElsewhere
-                ? self.instruments(Target(method: Conventions.method(exchange.request.method), address: nil, port: nil, route: nil))
-                : self.instruments(for: exchange.request)
+            instruments = self.instruments(for: exchange.request)
         }
         exchanges[exchange.id] = instruments
         instruments.active.increment()
@@ -112,7 +120,9 @@ public final class RequestMeter: RequestObserver {
         guard !exchange.isJoined, let instruments = exchanges.remove(exchange.id) else { return }
         instruments.active.decrement()
         var values = Outcome(outcome)
-        values.version = Conventions.protocolVersion(of: Conventions.response(of: outcome))
+        let connection = Conventions.response(of: outcome)?.connection
+        if connection?.isReused == false { instruments.connections.increment() }
+        values.version = Conventions.protocolVersion(of: connection)
         instruments.exchanges(values).record(duration: exchange.duration ?? .zero)
     }
 
@@ -153,5 +163,33 @@ public final class RequestMeter: RequestObserver {
         instruments.sent.record(metrics.bytesSent)
         instruments.received.record(metrics.bytesReceived)
         instruments.attempts.increment(by: metrics.attempts)
+    }
+
+    // MARK: each circuit breaker
+
+    /// Counts the breaker under its new state.
+    public func circuitBreakerDidChange(_ change: CircuitBreakerChange) {
+        meter(of: change, change.old)?.decrement()
+        meter(of: change, change.new)?.increment()
+    }
+
+    /// The meter of the breakers in a state; `nil` for the closed ones.
+    private func meter(of change: CircuitBreakerChange, _ state: CircuitBreakerChange.State) -> Meter? {
+        if state == .closed { return nil }
+        var dimensions = [("ness.state", state.rawValue)]
+        if let group = change.group { dimensions.append(("ness.group", group)) }
+        if let url = change.origin.flatMap(URL.init(string:)) {
+            let request = HTTPRequest(url: url)
+            if let address = address(request) {
+                dimensions += [("server.address", address), ("server.port", "\(Conventions.port(of: request))")]
+            }
+        }
+        return breakers.withLock { breakers in
+            let key = dimensions.map { "\($0)=\($1)" }
+            if let known = breakers[key] { return known }
+            let meter = Meter(label: "ness.circuit_breakers", dimensions: dimensions, factory: factory ?? MetricsSystem.factory)
+            breakers[key] = meter
+            return meter
+        }
     }
 }

@@ -193,7 +193,7 @@ public final class RequestTracer: RequestObserver, HTTPLoader {
             let response = Conventions.response(of: outcome)
             if let response, !isRequest {
                 attributes["http.response.status_code"] = response.statusCode
-                if let version = Conventions.protocolVersion(of: response) { attributes["network.protocol.version"] = version }
+                if let version = Conventions.protocolVersion(of: response.connection) { attributes["network.protocol.version"] = version }
             }
             if let type = Conventions.errorType(of: outcome) { attributes["error.type"] = type }
         }

@@ -117,6 +117,38 @@ import Tracing
         #expect(Set(addresses) == ["mock.test", nil])
     }
 
+    @Test func circuitBreaker() async throws {
+        let rig = Rig {
+            $0.circuitBreaker = CircuitBreakerLimit(minimumRequests: 1)
+            $0.limitGroup = { $0.url.path == "/b" ? LimitGroup("b", circuitBreaker: CircuitBreakerLimit(minimumRequests: 1)) : nil }
+        }
+        let last = TestGate()
+        rig.ness.observers.append(GroupBreaker { last.open() })
+        rig.mock.on(.get, "/a", replies: [.status(503), .status(200)])
+        rig.mock.on(.get, "/b", replies: [.status(503)])
+        _ = try await rig.ness.get("a").response()
+        rig.clock.advance(by: .seconds(30))
+        _ = try await rig.ness.get("a").response()
+        _ = try await rig.ness.get("b").response()
+        await last.wait()
+        #expect(rig.values(of: "ness.circuit_breakers") == ["halfOpen: 1, 0", "open b: 1", "open: 1, 0"])
+        let address = rig.metrics.meters(label: "ness.circuit_breakers").first?.dimensions.first { $0.0 == "server.address" }?.1
+        #expect(address == "mock.test")
+        let entries = rig.log.entries.withLock { $0.filter { $0.message == "circuit breaker" } }
+        #expect(entries.map(\.level) == [.warning, .info, .info, .warning])
+        #expect(entries.first?.metadata["circuit_breaker.origin"] == "https://mock.test:443")
+        #expect(entries.last?.metadata == ["circuit_breaker.state": "open", "circuit_breaker.group": "b"])
+    }
+
+    @Test func connections() async throws {
+        try await TestServer.with(.text("x")) { server in
+            let rig = Rig(usesMock: false)
+            for _ in 0..<2 { _ = try await rig.ness.get(server.url("a")).response() }
+            #expect(rig.values(of: "ness.connections") == [": 1"])
+            await rig.ness.shutdown(within: .seconds(1))
+        }
+    }
+
     @Test func streamThatIsLeft() async throws {
         try await TestServer.with(.script([.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\na\nb\n\r\n"), .stall])) {
             server in
@@ -292,6 +324,12 @@ import Tracing
 private struct Joins: RequestObserver {
     let note: @Sendable () -> Void
     func requestDidBeginExchange(_ exchange: RequestExchange, of request: HTTPRequest) { note() }
+}
+
+/// Notes a change of a group's circuit breaker.
+private struct GroupBreaker: RequestObserver {
+    let note: @Sendable () -> Void
+    func circuitBreakerDidChange(_ change: CircuitBreakerChange) { if change.group != nil { note() } }
 }
 
 extension TestServer {

@@ -2,8 +2,7 @@ import Foundation
 
 /// The cookies of a jar, by their sites (see `PublicSuffix.site(of:)`), and the limits of their number.
 ///
-/// A request and a response concern the cookies of one site only. Limits apply once after each change, so a change of many cookies sorts
-/// each site once.
+/// A request and a response concern the cookies of one site only.
 struct CookieTable: Sendable {
     /// The most cookies of a site.
     static let siteLimit = 180
@@ -17,6 +16,18 @@ struct CookieTable: Sendable {
         let order: Int
         /// The order in which the cookies were last set or sent.
         var lastUse: Int
+
+        /// The groups of cookies, in the order in which they are removed beyond a limit. A plain cookie is sent over plain HTTP as well.
+        enum Group: Comparable { case expired, plain, secure }
+
+        func group(_ now: Date) -> Group { cookie.isExpired(now) ? .expired : cookie.isSecure ? .secure : .plain }
+
+        /// True if this cookie is removed before another one. In each group the cookie that was not used for the longest time goes first
+        /// (RFC 6265bis, 5.7).
+        ///
+        /// In the RFC, secure cookies go last only if a domain's limit is exceeded. Here they always do, so no number of responses over
+        /// plain HTTP removes a secure cookie of any site.
+        func isRemoved(before other: Entry, _ now: Date) -> Bool { (group(now), lastUse) < (other.group(now), other.lastUse) }
     }
 
     /// The cookies of each site, in the order in which they were first set. They are at most `siteLimit`, and a search costs less than
@@ -24,6 +35,7 @@ struct CookieTable: Sendable {
     private var sites: [ExactText: [Entry]] = [:]
     /// The latest number given as an `order` or a `lastUse`.
     private var next = 0
+    /// The number of cookies of all sites, expired ones included.
     private var count = 0
 
     /// All cookies that have not expired, in the order in which they were first set.
@@ -58,53 +70,45 @@ struct CookieTable: Sendable {
         insert(cookies.filter { cookie in !secure.contains(where: cookie.overlays) }, now)
     }
 
-    /// Stores cookies. One that has expired only removes the cookie with the same name, domain and path.
+    /// Stores cookies. One that has expired only removes the cookie with the same name, domain and path. At the limit of its site, a new
+    /// cookie displaces one.
     mutating func insert(_ cookies: [Cookie], _ now: Date) {
-        var changed: Set<ExactText> = []
         for cookie in cookies {
             let site = PublicSuffix.site(of: cookie.domain)
             // Taken out, because an array with another owner is copied before it changes.
             var entries = sites.removeValue(forKey: site) ?? []
+            count -= entries.count
             next += 1
             if let index = entries.firstIndex(where: { cookie.replaces($0.cookie) }) {
                 if cookie.isExpired(now) {
                     entries.remove(at: index)
-                    count -= 1
                 } else {
                     entries[index] = Entry(cookie: cookie, order: entries[index].order, lastUse: next)
                 }
             } else if !cookie.isExpired(now) {
                 entries.append(Entry(cookie: cookie, order: next, lastUse: next))
-                count += 1
-                changed.insert(site)
             }
+            if entries.count > Self.siteLimit, let first = entries.indices.min(by: { entries[$0].isRemoved(before: entries[$1], now) }) {
+                entries.remove(at: first)
+            }
+            count += entries.count
             sites[site] = entries.isEmpty ? nil : entries
-            // A response with many cookies shall not make each of them search through all.
-            if entries.count >= 2 * Self.siteLimit { reduce([site], most: Self.siteLimit, remaining: Self.siteLimit, now) }
         }
-        for site in changed { reduce([site], most: Self.siteLimit, remaining: Self.siteLimit, now) }
-        if count > Self.limit.most { reduce(sites.keys, most: Self.limit.most, remaining: Self.limit.remaining, now) }
+        if count > Self.limit.most { reduce(now) }
     }
 
-    /// Removes cookies beyond a limit: expired ones, then those that are sent over plain HTTP as well, then the others. In each group the
-    /// one that was not used for the longest time goes first (RFC 6265bis, 5.7).
-    ///
-    /// In the RFC, secure cookies go last only if a domain's limit is exceeded. Here they always do, so no number of responses over plain
-    /// HTTP removes a secure cookie of any site.
-    private mutating func reduce(_ names: some Collection<ExactText>, most: Int, remaining: Int, _ now: Date) {
-        let entries = names.flatMap { sites[$0] ?? [] }
-        guard entries.count > most else { return }
-        let candidates =
-            entries
-            .map { (order: $0.order, rank: $0.cookie.isExpired(now) ? 0 : $0.cookie.isSecure ? 2 : 1, lastUse: $0.lastUse) }
-            .sorted { ($0.rank, $0.lastUse) < ($1.rank, $1.lastUse) }
-        // A cookie is removed below the limit only if its group had to be touched to reach the limit.
-        let last = candidates[candidates.count - most - 1].rank
-        let removed = Set(candidates.prefix(candidates.count - remaining).prefix { $0.rank <= last }.map(\.order))
-        for name in Array(names) {
-            sites[name]?.removeAll { removed.contains($0.order) }
-            if sites[name]?.isEmpty == true { sites[name] = nil }
+    /// Removes cookies of all sites beyond the limit. A cookie is removed below the limit only if its group had to be touched to reach the
+    /// limit.
+    private mutating func reduce(_ now: Date) {
+        let candidates = sites.values.joined().sorted { $0.isRemoved(before: $1, now) }
+        let last = candidates[candidates.count - Self.limit.most - 1].group(now)
+        let surplus = candidates.prefix(candidates.count - Self.limit.remaining)
+        let removed = Set(surplus.prefix { $0.group(now) <= last }.map(\.order))
+        var kept: [ExactText: [Entry]] = [:]
+        for (site, entries) in sites {
+            for entry in entries where !removed.contains(entry.order) { kept[site, default: []].append(entry) }
         }
+        sites = kept
         count -= removed.count
     }
 }

@@ -139,7 +139,6 @@ final class DownloadRun: Sendable {
     private func fetchSpans() async throws -> Fetched {
         if let fetched = try await probe() { return fetched }
         let spans = file.record.spans
-        if spans.count == 1 { return try await fetch(span: 0) }
         return try await withThrowingTaskGroup(of: Fetched.self) { group in
             var missing = spans.indices.filter { !spans[$0].isComplete }[...]
             for index in missing.prefix(target.partCount) { group.addTask { [self] in try await fetch(span: index) } }

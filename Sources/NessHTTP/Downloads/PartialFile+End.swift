@@ -4,23 +4,22 @@ import Foundation
 extension PartialFile {
     /// Closes the file and keeps its bytes for a later run. Bytes that no run could resume are removed.
     func close() async {
-        state.withLock { $0.isClosed = true }
-        await afterWrites { [self] in
-            // A file that cannot be locked again may be another download's.
-            guard hasFile, (try? openNow()) != nil else { return }
-            let (record, failure) = state.withLock { ($0.record, $0.syncFailure) }
-            if record.isOfUse, failure == nil { sync() }
-            if !record.isOfUse || access(recordPath, F_OK) != 0 { remove() }
-            closeFiles()
+        await end { [self] in
+            if record.isOfUse { sync() }
+            // No run can resume bytes without a record.
+            if access(recordPath, F_OK) != 0 { remove() }
         }
     }
 
     /// Closes the file and removes its bytes.
-    func abandon() async {
+    func abandon() async { await end { [self] in remove() } }
+
+    private func end(_ change: @escaping @Sendable () -> Void) async {
         state.withLock { $0.isClosed = true }
         await afterWrites { [self] in
+            // A file that cannot be locked again may be another download's.
             guard hasFile, (try? openNow()) != nil else { return }
-            remove()
+            change()
             closeFiles()
         }
     }
@@ -62,10 +61,9 @@ extension PartialFile {
         guard record.count == length, record.total ?? length == length else {
             throw TransportError(.truncated, "received only \(record.count) of \(record.total ?? length) bytes of the file")
         }
-        if let failure = state.withLock({ $0.syncFailure }) { throw failure }
+        try syncBytes(of: file, .whole)
         try expectation?.check(file) { state.withLock { $0.isCancelled } }
-        try file.sync(.whole)
-        // A sync may take seconds. If the download was paused or dropped meanwhile, no file must appear.
+        // Both may take seconds. If the download was paused or dropped meanwhile, no file must appear.
         if state.withLock({ $0.isCancelled }) { throw CancellationError() }
         guard try file.isAtItsPath(), try !file.hasOtherNames() else {
             throw FileError("the partial file was replaced while the download ran")

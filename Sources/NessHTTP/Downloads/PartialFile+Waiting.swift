@@ -40,27 +40,30 @@ extension PartialFile {
     /// Opens the file, unless it is open, for a request that has left the queues.
     /// - Throws: `FileError` if the file cannot be opened, or is not as it was; `CancellationError` after the end.
     func open() async throws {
-        let (isOpen, isClosed) = state.withLock { ($0.file != nil, $0.isClosed) }
-        if isClosed { throw CancellationError() }
+        let isOpen = state.withLock { $0.file != nil && !$0.isClosed }
         if isOpen { return }
-        try await afterWrites { [self] in Result { _ = try openNow() } }.get()
+        try await afterWrites { [self] in Result { try openUnlessClosed() } }.get()
+    }
+
+    /// Opens the file on `maintenance`. The end of the download runs there as well, so no file is opened after it.
+    private func openUnlessClosed() throws {
+        if state.withLock({ $0.isClosed }) { throw CancellationError() }
+        _ = try openNow()
     }
 
     /// Closes the file if all requests wait in queues. `openNow()` opens it again.
     func closeNow() {
-        let (file, isEmpty): (OpenFile?, Bool) = state.withLock { state in
+        // The file is closed when it is released, outside the lock.
+        _ = state.withLock { state -> OpenFile? in
             // A request may have left its queue since the caller looked, and found the file open.
             guard !state.isActive, !state.isClosed, let file = state.file,
                 let length = try? file.length(), let key = try? file.key()
-            else { return (nil, false) }
-            let isEmpty = length == 0 && state.record.count == 0
-            if !isEmpty { state.closed = (length, key) }
+            else { return nil }
             state.records.closeFile()
-            return (state.file.take(), isEmpty)
+            // An empty file is removed, because a request may wait for hours, and its process may end meanwhile.
+            if length == 0 { unlink(path) } else { state.closed = (length, key) }
+            return state.file.take()
         }
-        // An empty file is removed, because a request may wait for hours, and its process may end meanwhile.
-        if isEmpty { unlink(path) }
-        file?.closeNow()
     }
 
     /// Returns the open file. Opens it if it was closed for a wait. Runs on `maintenance`.

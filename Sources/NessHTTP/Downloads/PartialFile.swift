@@ -14,27 +14,27 @@ import NessLock
 /// Two queues access the disk: `writes` writes bytes, while `maintenance` syncs earlier ones. Byte writes and file syncs run outside the
 /// lock. Notes and record changes run under it, so a reader of the state may wait for them.
 final class PartialFile: Sendable {
-    /// Counts what happened since the last note and the last sync, which determines when the next ones start.
+    /// Determines when the next note and the next sync start.
     struct Pacing: Sendable {
-        /// The number of bytes since the last note.
-        var unnotedBytes: Int64 = 0
-        /// The time of the last note. `nil` before the first note.
-        var lastNote: Duration?
-        /// The number of bytes since the last sync started.
-        var unsyncedBytes: Int64 = 0
-        var isSyncing = false
-        /// The time when the last sync started, or when the file was opened.
-        var lastSync: Duration
-        /// The earliest time of the next sync. Syncs take at most half of the time. On the system's clock, because it measures the disk.
-        var nextSync = ContinuousClock.now
+        /// A time, and the number of received bytes at that time.
+        typealias Moment = (time: Duration, count: Int64)
+
+        /// The last note. `nil` before the first note.
+        var lastNote: Moment?
+        /// The start of the last sync. Before the first sync: when the file was opened, or was started over.
+        var lastSync: Moment
+        /// The earliest time of the next sync; `nil` while a sync runs. Syncs take at most half of the time. On the system's clock, because it
+        /// measures the disk.
+        var nextSync: ContinuousClock.Instant? = ContinuousClock.now
 
         /// Starts a sync if it is time.
         /// - Returns: True if the sync has to run now.
-        mutating func startSync(at now: Duration) -> Bool {
-            guard unsyncedBytes >= PartialFile.syncInterval || now - lastSync >= PartialFile.slowestSync, !isSyncing,
-                ContinuousClock.now >= nextSync
+        mutating func startSync(at now: Moment) -> Bool {
+            guard now.count - lastSync.count >= PartialFile.syncInterval || now.time - lastSync.time >= PartialFile.slowestSync,
+                let nextSync, ContinuousClock.now >= nextSync
             else { return false }
-            (unsyncedBytes, isSyncing, lastSync) = (0, true, now)
+            lastSync = now
+            self.nextSync = nil
             return true
         }
     }
@@ -59,7 +59,8 @@ final class PartialFile: Sendable {
         var requests: [ObjectIdentifier: Bool] = [:]
 
         var isActive: Bool { requests.values.contains(false) }
-        var isUnused: Bool { !requests.isEmpty && !isActive && !isClosed }
+        /// True while requests wait in queues, and no other request runs.
+        var isUnused: Bool { !requests.isEmpty && !isActive }
     }
 
     /// The number of bytes after which a sync starts, unless one is running.
@@ -72,6 +73,7 @@ final class PartialFile: Sendable {
     let path: String
     let recordPath: String
     private let elapsed: @Sendable () -> Duration
+    private let syncFile: @Sendable (OpenFile, OpenFile.Sync) throws -> Void
     /// The length that the caller expects, until the server announces one.
     private let expectedSize: Int64?
     let state: Lock<State>
@@ -105,35 +107,44 @@ final class PartialFile: Sendable {
     ///   - source: Identifies the requested resource, as `PartialRecord.source`. `nil` if the download cannot be resumed.
     ///   - expectedSize: The length that the caller expects; `nil` for any.
     ///   - boot: Identifies the period since the system's last start.
+    ///   - syncFile: Syncs the open file. Tests make it fail.
     ///   - elapsed: The time since a fixed moment. It paces the notes.
     /// - Throws: `FileError`, for example if another download has the file open.
     init(
         path: String, source: String?, expecting expectedSize: Int64? = nil, boot: String? = BootSession.current,
+        syncFile: @escaping @Sendable (OpenFile, OpenFile.Sync) throws -> Void = { try $0.sync($1) },
         elapsed: @escaping @Sendable () -> Duration
     ) throws {
         self.expectedSize = expectedSize
+        self.syncFile = syncFile
         self.elapsed = elapsed
         self.path = path
         recordPath = path + ".json"
         let file = try Self.openLocked(path)
         let length = try file.length()
         var records = RecordFile(path: recordPath, boot: boot)
-        if let source, let (found, synced) = records.read(for: source, fileOf: length) {
-            // Bytes beyond the record's count may be damaged.
-            try file.truncate(to: found.spans.count == 1 ? found.count : min(length, found.total ?? length))
-            state = Lock(State(record: found, synced: synced, records: records, pacing: Pacing(lastSync: elapsed()), file: file))
+        let found = source.flatMap { records.read(for: $0, fileOf: length) }
+        if let found {
+            // Bytes beyond the last one that the record counts may be damaged.
+            try file.truncate(to: min(length, found.record.next))
         } else {
-            try Self.discard(file, &records, recordPath)
-            let empty = PartialRecord(source: source ?? "")
-            state = Lock(State(record: empty, records: records, pacing: Pacing(lastSync: elapsed()), file: file))
+            try Self.discard(file, &records)
         }
+        let record = found?.record ?? PartialRecord(source: source ?? "")
+        let pacing = Pacing(lastSync: (elapsed(), record.count))
+        state = Lock(State(record: record, synced: found?.synced, records: records, pacing: pacing, file: file))
     }
 
-    static func openLocked(_ path: String) throws -> OpenFile {
+    /// Opens and locks a partial file. Makes an empty one if there is none.
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - lock: Locks the file. Tests rename it at that moment.
+    /// - Throws: `FileError`.
+    static func openLocked(_ path: String, lock: (OpenFile) throws -> Bool = { try $0.lock() }) throws -> OpenFile {
         while true {
             // Open no symbolic link, which may lead to another file. Do not block on a named pipe.
             let file = try OpenFile(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK)
-            guard try file.lock() else { throw FileError("another download is using this destination") }
+            guard try lock(file) else { throw FileError("another download is using this destination") }
             // Another process that had the file open until now may have renamed it to its final name.
             guard try file.isAtItsPath() else { continue }
             // The path is a hard link: planted by an attacker, or left by a run that was killed while it gave the file its final name. The
@@ -142,7 +153,7 @@ final class PartialFile: Sendable {
                 unlink(path)
                 continue
             }
-            if try file.length() == 0 { PartialFileAttributes.set(at: path) }
+            PartialFileAttributes.set(at: path)
             return file
         }
     }
@@ -177,31 +188,32 @@ final class PartialFile: Sendable {
         // On both queues, so that no write of deleted bytes follows, and no running sync writes a record of them.
         try await writes.run { [self] in
             try maintenance.sync {
-                let file = try openNow()
+                let file = try openNow(), now = elapsed()
                 return try state.withLock { state in
                     guard !state.isClosed, generation.map({ $0 == state.generation }) ?? true else { throw CancellationError() }
                     state.generation += 1
                     state.record = PartialRecord(source: state.record.source)
                     state.synced = nil
-                    (state.pacing.lastNote, state.pacing.unnotedBytes) = (nil, 0)
-                    try Self.discard(file, &state.records, recordPath)
+                    state.pacing = Pacing(lastSync: (now, state.record.count))
+                    try Self.discard(file, &state.records)
                     return state.generation
                 }
             }
         }
     }
 
-    /// Removes the record first, and syncs the folder. A record that outlived its bytes would count other bytes.
-    private static func discard(_ file: OpenFile, _ records: inout RecordFile, _ recordPath: String) throws {
-        if records.remove() { OpenFile.syncFolder(URL(fileURLWithPath: recordPath).deletingLastPathComponent().path) }
+    /// Removes the record first. A record that outlived its bytes would count other bytes.
+    private static func discard(_ file: OpenFile, _ records: inout RecordFile) throws {
+        records.removeForGood()
         try file.truncate(to: 0)
     }
 
     /// Uncounts the last byte of a complete file, so that the next request asks the server whether it still has that version.
     func forgetLastByte() {
         state.withLock { state in
+            // A complete record was read from the disk, where no complete span is empty.
             let last = state.record.spans.count - 1
-            if state.record.isComplete, state.record.spans[last].count > 0 { state.record.spans[last].count -= 1 }
+            if state.record.isComplete { state.record.spans[last].count -= 1 }
         }
     }
 
@@ -226,7 +238,6 @@ final class PartialFile: Sendable {
             guard !state.isClosed, state.generation == generation, state.record.spans.indices.contains(index) else {
                 throw CancellationError()
             }
-            if let failure = state.syncFailure { throw failure }
             let span = state.record.spans[index]
             if let end = span.end, Int64(data.count) > end - span.next { throw RangeMismatch() }
             return (span.next, state.file)
@@ -236,59 +247,61 @@ final class PartialFile: Sendable {
         guard let file else { throw CancellationError() }
         try file.write(data, at: offset)
         let now = elapsed()
-        let syncs: Bool = state.withLock { state in
+        let syncs: Bool = try state.withLock { state in
+            // Checked here, because a note of these bytes must not follow the failure.
+            if let failure = state.syncFailure { throw failure }
             state.record.spans[index].count += Int64(data.count)
-            state.pacing.unnotedBytes += Int64(data.count)
-            state.pacing.unsyncedBytes += Int64(data.count)
-            Self.note(&state, now)
-            return state.pacing.startSync(at: now)
+            let moment: Pacing.Moment = (now, state.record.count)
+            Self.note(&state, moment)
+            return state.pacing.startSync(at: moment)
         }
         if syncs { maintenance.async { [self] in sync() } }
     }
 
     /// Writes a note of the received bytes, if it is time.
-    private static func note(_ state: inout State, _ now: Duration) {
-        let isDue = state.pacing.lastNote.map { now - $0 >= noteInterval.time } ?? true
-        guard isDue || state.pacing.unnotedBytes >= noteInterval.bytes else { return }
+    private static func note(_ state: inout State, _ now: Pacing.Moment) {
+        if let last = state.pacing.lastNote {
+            guard now.time - last.time >= noteInterval.time || now.count - last.count >= noteInterval.bytes else { return }
+        }
         // The running sync is about to replace the record's file.
-        if state.pacing.isSyncing, !state.records.canNote(state.record) { return }
-        (state.pacing.lastNote, state.pacing.unnotedBytes) = (now, 0)
+        if state.pacing.nextSync == nil, !state.records.canNote(state.record) { return }
+        state.pacing.lastNote = now
         // A disk that is too full for a record may still have room for the file.
         try? state.records.note(state.record, synced: state.synced)
     }
 
     /// Syncs the file, then writes the record. Runs on `maintenance`.
     func sync() {
-        // Take the record before the sync: bytes that arrive during the sync do not count as synced.
-        let known = record
         let start = ContinuousClock.now
+        // A disk that is too full for a record may still have room for the file. The state keeps the error of a failed sync.
+        try? syncWithRecord()
+        let end = ContinuousClock.now
+        state.withLock { $0.pacing.nextSync = end.advanced(by: start.duration(to: end)) }
+    }
+
+    private func syncWithRecord() throws {
+        // Take the record before the sync: bytes that arrive during the sync do not count as synced.
+        let synced = record
+        try syncBytes(of: openNow(), .inOrder)
+        guard synced.isOfUse else { return }
+        let prepared = try RecordFile.prepare(synced, path: recordPath)
+        try state.withLock { state in
+            state.synced = synced
+            try state.records.install(prepared, noting: state.record)
+        }
+    }
+
+    /// Syncs the bytes of the open file. After a failure, every later sync fails.
+    /// - Throws: `FileError`.
+    func syncBytes(of file: OpenFile, _ strength: OpenFile.Sync) throws {
+        if let failure = state.withLock({ $0.syncFailure }) { throw failure }
         do {
-            try openNow().sync(.inOrder)
-            try? keepRecord(of: known)
+            try syncFile(file, strength)
         } catch {
             state.withLock { state in
                 state.syncFailure = error
                 state.records.removeNote()
             }
-        }
-        let end = ContinuousClock.now
-        state.withLock { state in
-            state.pacing.isSyncing = false
-            state.pacing.nextSync = end.advanced(by: start.duration(to: end))
-        }
-    }
-
-    /// Replaces the record on the disk in one step. `synced` counts the synced bytes.
-    private func keepRecord(of synced: PartialRecord) throws {
-        guard synced.isOfUse else { return }
-        do {
-            let prepared = try RecordFile.prepare(synced, path: recordPath)
-            try state.withLock { state in
-                state.synced = synced
-                try state.records.install(prepared, noting: state.record)
-            }
-        } catch {
-            unlink(recordPath + ".new")
             throw error
         }
     }

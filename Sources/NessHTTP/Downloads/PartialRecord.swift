@@ -49,6 +49,9 @@ struct PartialRecord: Codable, Sendable {
     /// The number of received bytes.
     var count: Int64 { spans.reduce(0) { $0 + $1.count } }
 
+    /// The position after the bytes of the last span. Spans before it may lack bytes.
+    var next: Int64 { spans[spans.count - 1].next }
+
     var isComplete: Bool { spans.allSatisfy(\.isComplete) }
 
     /// True if the file has no byte and is not split.

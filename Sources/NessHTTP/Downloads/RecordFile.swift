@@ -116,9 +116,10 @@ struct RecordFile: Sendable {
         (current, noteLength) = (prepared, length)
     }
 
-    /// Removes the note, because bytes that it counts may be lost. The note of an earlier run is removed with the record.
+    /// Removes the note, because bytes that it counts may be lost. The record is removed as well if it counts no synced bytes, or if it is
+    /// of an earlier run.
     mutating func removeNote() {
-        guard let current else {
+        guard let current, current.record.count > 0 else {
             remove()
             return
         }
@@ -130,6 +131,13 @@ struct RecordFile: Sendable {
     mutating func closeFile() {
         current?.file.closeNow()
         (current, noteLength) = (nil, 0)
+    }
+
+    /// Removes the file. Not even a crash of the system restores it.
+    /// - Parameter syncFolder: Syncs the entries of a folder. Tests record it.
+    mutating func removeForGood(syncFolder: (String) -> Void = { OpenFile.syncFolder($0) }) {
+        // A sync of the folder costs milliseconds, and most downloads start without a record.
+        if remove() { syncFolder(URL(fileURLWithPath: path).deletingLastPathComponent().path) }
     }
 
     /// Removes the file.

@@ -38,16 +38,28 @@ public struct CircuitBreakerLimit: Sendable, Hashable {
 /// The breaker is checked above the host's queue, so that no request waits for a host with an open breaker. It is checked again below the
 /// queue, so that a request that waited there is not sent once the breaker has opened.
 final class CircuitBreaker: Sendable {
-    private struct Circuit: Sendable {
-        let windowEnd: Duration
-        var requests = 0
-        var failures = 0
-        var openUntil: Duration?
-        var isProbing = false
+    private enum Circuit: Sendable {
+        /// Counts the requests of a window.
+        case closed(requests: Int, failures: Int, windowEnd: Duration)
+        case open(until: Duration)
+        /// A request that says nothing about the host ends a probe without another state. The next request is then the probe.
+        case halfOpen(isProbing: Bool)
 
         /// Returns the time for which no request may be sent, which is zero while a probe runs; `nil` if one may be sent now.
         func openTime(at now: Duration) -> Duration? {
-            openUntil.flatMap { now < $0 || isProbing ? max(.zero, $0 - now) : nil }
+            switch self {
+            case .open(let end): now < end ? end - now : nil
+            case .halfOpen(let isProbing): isProbing ? .zero : nil
+            case .closed: nil
+            }
+        }
+
+        var state: CircuitBreakerChange.State {
+            switch self {
+            case .closed: .closed
+            case .open: .open
+            case .halfOpen: .halfOpen
+            }
         }
     }
 
@@ -55,13 +67,16 @@ final class CircuitBreaker: Sendable {
     private struct Subject: Sendable {
         let key: LimitKey
         let limit: CircuitBreakerLimit
-
-        func newCircuit(at now: Duration) -> Circuit { Circuit(windowEnd: now + limit.window.clampedForSleep) }
     }
+
+    private typealias Circuits = [LimitKey: Circuit]
 
     private let limit: CircuitBreakerLimit?
     private let clock: PipelineClock
-    private let circuits = Lock<[LimitKey: Circuit]>([:])
+    private let circuits = Lock<Circuits>([:])
+    private let observers: @Sendable () -> [any RequestObserver]
+    /// Notifies the observers, of one change after the other.
+    private let notifications = DispatchQueue(label: "ness.circuit-breaker")
     /// The number of circuits at which circuits without recent requests are removed: a crawler visits any number of hosts.
     private static let crowd = 1_000
 
@@ -69,9 +84,11 @@ final class CircuitBreaker: Sendable {
     /// - Parameters:
     ///   - limit: The limits for each origin, for requests whose group has none; `nil` for none.
     ///   - clock: The clock that measures the times.
-    init(_ limit: CircuitBreakerLimit?, clock: PipelineClock) {
+    ///   - observers: Returns the observers of changes.
+    init(_ limit: CircuitBreakerLimit?, clock: PipelineClock, observers: @escaping @Sendable () -> [any RequestObserver]) {
         self.limit = limit
         self.clock = clock
+        self.observers = observers
     }
 
     /// Makes the caller's error, a `NessError.Kind.circuitOpen`, from a reason.
@@ -96,10 +113,13 @@ final class CircuitBreaker: Sendable {
         guard let subject = subject(of: request, group) else { return nil }
         let now = clock.elapsed()
         let (isProbe, openTime): (Bool, Duration?) = circuits.withLock { circuits in
-            guard let circuit = circuits[subject.key], circuit.openUntil != nil else { return (false, nil) }
-            if let openTime = circuit.openTime(at: now) { return (false, openTime) }
-            circuits[subject.key]?.isProbing = true
-            return (true, nil)
+            switch circuits[subject.key] {
+            case nil, .closed?: return (false, nil)
+            case let circuit?:
+                if let openTime = circuit.openTime(at: now) { return (false, openTime) }
+                change(&circuits, subject.key, to: .halfOpen(isProbing: true))
+                return (true, nil)
+            }
         }
         if let openTime { throw Self.openError(subject, openTime, error) }
         return CircuitPermit { [self] outcome in leave(subject, isProbe, outcome) }
@@ -111,34 +131,59 @@ final class CircuitBreaker: Sendable {
         return failure
     }
 
-    func reset() { circuits.withLock { $0 = [:] } }
+    func reset() {
+        circuits.withLock { circuits in
+            for key in circuits.keys { change(&circuits, key, to: nil) }
+        }
+    }
+
+    /// Changes a circuit, and notifies the observers of another state.
+    private func change(_ circuits: inout Circuits, _ key: LimitKey, to circuit: Circuit?) {
+        let old = circuits[key]?.state ?? .closed, new = circuit?.state ?? .closed
+        circuits[key] = circuit
+        guard old != new else { return }
+        notifications.async { [observers] in
+            let change = CircuitBreakerChange(old, new, of: key)
+            for observer in observers() { observer.circuitBreakerDidChange(change) }
+        }
+    }
 
     enum Outcome { case worked, failed, unknown }
 
     private func leave(_ subject: Subject, _ isProbe: Bool, _ outcome: Outcome) {
-        let now = clock.elapsed()
-        let limit = subject.limit
+        let now = clock.elapsed(), limit = subject.limit
+        let opened = Circuit.open(until: now + limit.openDuration.clampedForSleep)
         circuits.withLock { circuits in
-            var circuit = circuits[subject.key] ?? subject.newCircuit(at: now)
-            if isProbe {
-                circuit.isProbing = false
-                if outcome == .failed { circuit.openUntil = now + limit.openDuration.clampedForSleep }
-                // If the outcome does not show whether the host works, the next request is the probe.
-                circuits[subject.key] = outcome == .worked ? nil : circuit
-                return
+            var requests = 0, failures = 0, windowEnd = now + limit.window.clampedForSleep
+            switch circuits[subject.key] {
+            case .open?: return
+            case .halfOpen?:
+                guard isProbe else { return }
+                let next: Circuit? =
+                    switch outcome {
+                    case .worked: nil
+                    case .failed: opened
+                    case .unknown: .halfOpen(isProbing: false)
+                    }
+                return change(&circuits, subject.key, to: next)
+            case .closed(let known, let failed, let end)? where now < end: (requests, failures, windowEnd) = (known, failed, end)
+            case .closed?, nil: break
             }
-            guard circuit.openUntil == nil, outcome != .unknown else { return }
-            if now >= circuit.windowEnd { circuit = subject.newCircuit(at: now) }
-            circuit.requests += 1
-            circuit.failures += outcome == .failed ? 1 : 0
-            let ratio = Double(circuit.failures) / Double(circuit.requests)
-            if outcome == .failed, circuit.requests >= max(1, limit.minimumRequests), ratio >= limit.failureRatio {
-                circuit.openUntil = now + limit.openDuration.clampedForSleep
-            }
+            // A probe from before a reset says nothing about what followed.
+            if isProbe || outcome == .unknown { return }
+            requests += 1
+            failures += outcome == .failed ? 1 : 0
+            let opens =
+                outcome == .failed && requests >= max(1, limit.minimumRequests)
+                && Double(failures) / Double(requests) >= limit.failureRatio
+            let isNew = circuits[subject.key] == nil
+            change(
+                &circuits, subject.key, to: opens ? opened : .closed(requests: requests, failures: failures, windowEnd: windowEnd))
             // Only for a new circuit: a look at all of them for each request would cost more than the memory.
-            let isNew = circuits.updateValue(circuit, forKey: subject.key) == nil
             if isNew, circuits.count % Self.crowd == 0 {
-                circuits = circuits.filter { $0.value.openUntil != nil || now < $0.value.windowEnd }
+                circuits = circuits.filter {
+                    if case .closed(_, _, let end) = $0.value { now < end } else { true }
+                }
             }
         }
     }

@@ -40,16 +40,14 @@ package enum OutgoingCheck {
         let text = url.absoluteString
         // The common form is valid and has no fragment.
         if ParsedURL(commonForm: text) != nil { return url.absoluteURL }
-        if text.utf8.contains(where: { $0 <= 32 || $0 >= 127 }) {
+        if !text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) {
             throw InvalidRequest("the URL has a character that must be percent-encoded")
         }
         guard var parts = URLComponents(string: text) else { throw InvalidRequest("the URL can't be parsed") }
         guard let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             throw InvalidRequest("the URL's scheme is neither http nor https")
         }
-        guard let host = parts.percentEncodedHost, host.contains(where: { $0 != "[" && $0 != "]" }) else {
-            throw InvalidRequest("the URL has no host")
-        }
+        guard let host = parts.percentEncodedHost, !host.isEmpty else { throw InvalidRequest("the URL has no host") }
         if url.host?.isEmpty != false || !isValidHost(host) { throw InvalidRequest("the URL's host is not valid") }
         if let port = parts.rangeOfPort, !port.isEmpty, !(1...65_535).contains(Int(text[port]) ?? 0) {
             throw InvalidRequest("the URL's port is not between 1 and 65535")
@@ -61,16 +59,16 @@ package enum OutgoingCheck {
         return checked
     }
 
-    /// Returns true if a host contains no control character and no delimiter, even after its escapes are decoded (WHATWG URL Standard,
+    /// Returns true if a host contains no control character, space or delimiter, even after its escapes are decoded (WHATWG URL Standard,
     /// "forbidden domain code point"). Otherwise the transport might connect to another host than the one that Ness has checked.
     static func isValidHost(_ host: String) -> Bool {
         let isIPv6 = host.hasPrefix("[") && host.hasSuffix("]")
         // A host that cannot be decoded keeps its `%`. In brackets, a `%` precedes the zone of an address.
         let name = PercentEncoding.decode(isIPv6 ? host.dropFirst().dropLast() : host[...])
-        let delimiters = isIPv6 ? " #/<>?@[\\]^|" : " #/<>?@[\\]^|:%"
+        let delimiters = isIPv6 ? "#/<>?@[\\]^|" : "#/<>?@[\\]^|:%"
         // IDNA turns some characters into delimiters, for example U+FF0F into a slash.
         return !name.decomposedStringWithCompatibilityMapping.unicodeScalars.contains { character in
-            character.value < 0x20 || (0x7F...0x9F).contains(character.value) || delimiters.unicodeScalars.contains(character)
+            character.value <= 0x20 || (0x7F...0x9F).contains(character.value) || delimiters.unicodeScalars.contains(character)
         }
     }
 

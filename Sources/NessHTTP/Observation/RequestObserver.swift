@@ -148,6 +148,12 @@ public protocol RequestObserver: Sendable {
     /// The request has ended, with or without success. A stream whose body has arrived ends when its reader does: see `StreamPromise`.
     /// - Parameter request: The request as the caller made it.
     func requestDidEnd(_ request: HTTPRequest)
+    /// A circuit breaker of the manager has opened, sends a probe, or has closed.
+    ///
+    /// The call belongs to no request, so the observers of a single request do not get it. Changes are reported one after the other, in their
+    /// order, perhaps after the end of the request that caused them.
+    /// - Parameter change: The change.
+    func circuitBreakerDidChange(_ change: CircuitBreakerChange)
 }
 
 extension RequestObserver {
@@ -190,4 +196,6 @@ extension RequestObserver {
     public func requestDidCollect(_ metrics: RequestMetrics, of request: HTTPRequest) {}
     /// Does nothing.
     public func requestDidEnd(_ request: HTTPRequest) {}
+    /// Does nothing.
+    public func circuitBreakerDidChange(_ change: CircuitBreakerChange) {}
 }

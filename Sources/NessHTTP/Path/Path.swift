@@ -46,10 +46,11 @@ final class Pipeline: Sendable {
     ///   - preparation: Adds the manager's common settings to each request.
     ///   - manager: Returns the manager; `nil` if it has been released.
     ///   - duplicatedHandler: Returns the manager's current handler.
+    ///   - observers: Returns the manager's current observers.
     init(
         _ configuration: PipelineConfiguration, clock: PipelineClock, preparation: RequestPreparation,
         manager: @escaping @Sendable () -> (any AnyObject & Sendable)?,
-        duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?
+        duplicatedHandler: @escaping @Sendable () -> (any DuplicatedHandler)?, observers: @escaping @Sendable () -> [any RequestObserver]
     ) {
         self.clock = clock
         self.preparation = preparation
@@ -61,7 +62,7 @@ final class Pipeline: Sendable {
         retry = RetryStep(configuration.retryControl, ledger: ledger, clock: clock)
         let table = FlightTable(ignoringHeaders: configuration.headersIgnoredInDuplicates, handler: duplicatedHandler)
         configuration.cache?.add(table) { [weak table] in table?.closeReads(of: $0) }
-        let exchanges = ExchangeStep(configuration, ledger: ledger, running: running, waiting: waiting, clock: clock)
+        let exchanges = ExchangeStep(configuration, ledger: ledger, running: running, waiting: waiting, clock: clock, observers: observers)
         flights = FlightStep(table, ledger: ledger, jar: jar, cache: cache, exchanges: exchanges, running: running, clock: clock)
     }
 

@@ -71,6 +71,16 @@ struct RefreshLifeTests {
         await running.shutDown(within: .zero, PipelineClock(ContinuousClock())) {}
     }
 
+    @Test("a refresh for a request from before a reset never runs")
+    func beforeAReset() async throws {
+        let refresh = RunningRefresh(of: Slow().token()), begun = Tally(), running = RunningRequests()
+        let epoch = running.epoch
+        await running.reset {}
+        refresh.start(registeredBy: { running.add($0, epoch) }) { begun.enter() }
+        await #expect(throws: RunningRefresh.Abandoned.self) { _ = try await refresh.wait(countedBy: nil) }
+        #expect(begun.total == 0)
+    }
+
     @Test(
         "a reset and a shutdown end a refresh, and drop the request that waits for it, if there is one", arguments: [true, false],
         [true, false])

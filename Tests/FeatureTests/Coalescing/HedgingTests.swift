@@ -134,6 +134,20 @@ import Testing
         #expect(received.total == 3)
     }
 
+    @Test("a loader that sends again after it has the response needs no retry budget", arguments: LoaderPlace.allCases)
+    func inSequence(place: LoaderPlace) async throws {
+        let rig = Rig(onUnmatched: .reply(.text("x"))) {
+            $0.retryBudget = RetryBudget(ratio: 0, minimum: 0)
+            $0.insert(
+                ClosureLoader { request, next in
+                    _ = try await next(request)
+                    return try await next(request)
+                }, at: place)
+        }
+        #expect(try await rig.ness.get("x").text() == "x")
+        #expect(rig.mock.requests.count == 2)
+    }
+
     @Test(
         "two requests of a loader at the same moment are both sent", arguments: [LoaderPlace.call, .attempt, .authenticated],
         [HTTPMethod.get, .post])

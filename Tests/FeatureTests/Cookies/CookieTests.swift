@@ -85,6 +85,11 @@ import Testing
         for field in ["x=1; Path=/", "y=2; Path=/a", "z=3; Path=/", "x=4; Path=/"] { jar.store(from: ["Set-Cookie": field], url: url) }
         #expect(jar.header(for: url) == "y=2; x=4; z=3")
         #expect(jar.header(for: url, besides: "z=own; n=1") == "z=own; n=1; y=2; x=4")
+        // A removal leaves no place behind, neither for a cookie that was there nor for one that was not.
+        for field in ["x=; Path=/; Max-Age=0", "n=; Path=/; Max-Age=0", "x=5; Path=/", "n=6; Path=/"] {
+            jar.store(from: ["Set-Cookie": field], url: url)
+        }
+        #expect(jar.header(for: url) == "y=2; z=3; x=5; n=6")
     }
 
     @Test("a manager with a jar returns the servers' cookies; redirects set and send their own, and no other origin's")

@@ -147,6 +147,30 @@ import Testing
         }
     }
 
+    @Test("bytes without a version are not continued, even if a loader has repeated the request and received a 304")
+    func nothingToContinue() async throws {
+        let place = Lock<URL?>(nil), unnamed = FileServer(content: Self.second, tag: nil)
+        let repeats = ClosureLoader { request, next in
+            do { return try await next(request) } catch { return try await next(request) }
+        }
+        try await withDownloads { number, request in
+            switch number {
+            case 2:
+                if let file = place.withLock({ $0 }) { try? Data("other".utf8).write(to: file, options: .atomic) }
+                return unnamed.reply(to: request).cut(after: 50_000)
+            case 3: return .status(304)
+            default: return Self.v1.reply(to: request)
+            }
+        } configure: {
+            $0.insert(repeats, at: .exchange)
+        } _: { rig in
+            place.withLock { $0 = rig.file }
+            try await run(rig, fetches: true)
+            try await run(rig, fetches: true)
+            #expect(rig.saved == Self.first && rig.ranges == [nil, nil, nil, nil])
+        }
+    }
+
     @Test("an interrupted download of a new version is continued, and the old file stays until the new one is complete")
     func continued() async throws {
         try await withDownloads { number, request in

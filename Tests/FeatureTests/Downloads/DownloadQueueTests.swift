@@ -63,6 +63,19 @@ import Testing
         }
     }
 
+    @Test("a download that has just started has no file on the disk until its first request leaves the queues")
+    func notYetOpen() async throws {
+        try await withFolder { folder in
+            let place = folder.appendingPathComponent("a.bin.ness-part")
+            let file = try await PartialFile.open(path: place.path, source: "s", elapsed: { .zero })
+            let open = try openFiles(folder)
+            #expect(open.isEmpty && folder.entries.isEmpty)
+            try await file.open()
+            #expect(folder.entries == ["a.bin.ness-part"])
+            await file.close()
+        }
+    }
+
     @Test("a partial file that another program changed during the wait is not continued")
     func changedMeanwhile() async throws {
         let go = TestGate(), arrived = TestGate()

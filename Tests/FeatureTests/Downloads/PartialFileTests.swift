@@ -1,5 +1,4 @@
 import Foundation
-import NessLock
 import NessTesting
 import TestSupport
 import Testing
@@ -7,31 +6,7 @@ import Testing
 @testable import NessHTTP
 
 /// Cases that sockets show only by chance: abandoned exchanges that still report events, and file systems that lack a feature.
-@Suite(.inTurn(.withoutSockets)) struct PartialFileTests {
-    private func withPartialFile(_ body: (PartialFile, URL) async throws -> Void) async throws {
-        try await withFolder { folder in
-            let place = folder.appendingPathComponent("a.ness-part")
-            try await body(try PartialFile(path: place.path, source: "s", elapsed: { .zero }), place)
-        }
-    }
-
-    private func response(_ status: Int, _ headers: HTTPHeaders) throws -> HTTPResponse {
-        HTTPResponse(statusCode: status, headers: headers, request: HTTPRequest(url: try url("https://example.com/a")))
-    }
-
-    private func sink(_ file: PartialFile, _ requested: DownloadSink.RequestedBytes) -> DownloadSink {
-        let target = DownloadTarget(destination: .folder(URL(filePath: "/")), segments: 1)
-        return DownloadSink(file, of: target, span: 0, requested: requested)
-    }
-
-    /// Starts the body of a whole file, and writes its first bytes.
-    private func started(_ file: PartialFile, length: Int = 3, _ bytes: Data = Data("abc".utf8)) async throws -> DownloadSink {
-        let sink = sink(file, .whole)
-        #expect(try await sink.begin(try response(200, ["Content-Length": "\(length)", "ETag": "\"v1\""]), judgedBy: []))
-        try await sink.write(bytes)
-        return sink
-    }
-
+@Suite(.inTurn(.withoutSockets)) struct PartialFileTests: PartialFileSuite {
     @Test("the progress that parallel exchanges of a download report never decreases")
     func progressInOrder() async throws {
         let count = 1_000
@@ -59,16 +34,52 @@ import Testing
         }
     }
 
-    @Test("a file that no later run can resume is removed, regardless of the version that the server names", arguments: ["s", nil])
+    @Test(
+        "a file that no later run can resume has no record and is removed without a sync, regardless of the version that the server names",
+        arguments: ["s", nil])
     func ofNoUse(source: String?) async throws {
         try await withFolder { folder in
-            let place = folder.appendingPathComponent("a.ness-part")
-            let file = try PartialFile(path: place.path, source: source, elapsed: { .zero })
+            let place = folder.appendingPathComponent("a.ness-part"), syncs = Tally()
+            let syncFile: @Sendable (OpenFile, OpenFile.Sync) throws -> Void = { _, _ in syncs.enter() }
+            let file = try PartialFile(path: place.path, source: source, syncFile: syncFile, elapsed: { .zero })
             let generation = file.recordAndGeneration.generation
             try file.updateRecord(of: generation) { $0.validator = "\"v1\"" }
             try await file.write(Data("abc".utf8), toSpan: 0, in: generation)
+            // As the background does for a long file.
+            file.sync()
+            let isOfUse = source != nil
+            #expect(folder.entries == (isOfUse ? ["a.ness-part", "a.ness-part.json"] : ["a.ness-part"]))
             await file.close()
-            #expect(folder.entries == (source == nil ? [] : ["a.ness-part", "a.ness-part.json"]))
+            #expect(folder.entries == (isOfUse ? ["a.ness-part", "a.ness-part.json"] : []))
+            #expect(syncs.total == (isOfUse ? 2 : 1))
+        }
+    }
+
+    @Test("received bytes are removed if their record cannot be written") func withoutRecord() async throws {
+        try await withPartialFile { file, place in
+            // A record is written under this name first.
+            try FileManager.default.createDirectory(atPath: place.path + ".json.new", withIntermediateDirectories: false)
+            _ = try await started(file)
+            await file.close()
+            #expect(place.deletingLastPathComponent().entries == ["a.ness-part.json.new"])
+        }
+    }
+
+    @Test("the record of bytes that a download does not continue is removed before any other byte is written")
+    func startsOver() async throws {
+        try await withPartialFile { file, place in
+            let folder = place.deletingLastPathComponent()
+            _ = try await started(file)
+            await file.close()
+            #expect(folder.entries == ["a.ness-part", "a.ness-part.json"])
+            let other = try PartialFile(path: place.path, source: "t", elapsed: { .zero })
+            #expect(folder.entries == ["a.ness-part"])
+            _ = try await started(other)
+            #expect(folder.entries == ["a.ness-part", "a.ness-part.json"])
+            try await other.restart()
+            #expect(folder.entries == ["a.ness-part"])
+            await other.close()
+            #expect(folder.entries.isEmpty)
         }
     }
 
@@ -77,7 +88,7 @@ import Testing
         try await withPartialFile { file, place in
             let whole = try response(200, ["Content-Length": "10", "ETag": "\"v1\""])
             let asleep = sink(file, .part(from: 5, to: 10)), probe = sink(file, .part(from: 0, to: 1)), late = sink(file, .whole)
-            let early = try await started(file, length: 10, Data("01234".utf8))
+            let early = try await started(file, length: 10, Data("01234".utf8)), generation = file.recordAndGeneration.generation
             try await file.restart()
             await #expect(throws: CancellationError.self) { try await early.write(Data("56789".utf8)) }
             // The head of a partial response would write its bytes at a wrong offset, or start the file over.
@@ -86,6 +97,8 @@ import Testing
                 await #expect(throws: CancellationError.self) { _ = try await sink.begin(part, judgedBy: []) }
             }
             await #expect(throws: CancellationError.self) { _ = try await late.begin(whole, judgedBy: []) }
+            // The restart may follow the check of a head.
+            #expect(throws: CancellationError.self) { try file.updateRecord(of: generation) { $0.validator = "\"v1\"" } }
             #expect(file.record.count == 0 && file.record.validator == nil)
 
             let fresh = try await started(file, length: 10, Data("abcde".utf8))
@@ -94,6 +107,9 @@ import Testing
             // The head of another answer must not remove the record of the current owner.
             await #expect(throws: CancellationError.self) { _ = try await fresh.begin(whole, judgedBy: []) }
             await #expect(throws: CancellationError.self) { try await file.restart() }
+            await #expect(throws: CancellationError.self) { try await file.open() }
+            let last = file.recordAndGeneration.generation
+            #expect(throws: CancellationError.self) { try file.updateRecord(of: last) { $0.validator = nil } }
             #expect(try Data(contentsOf: place) == Data("abcde".utf8))
             #expect(FileManager.default.fileExists(atPath: place.path + ".json"))
             let again = try PartialFile(path: place.path, source: "s", elapsed: { .zero })
@@ -192,6 +208,19 @@ import Testing
         }
     }
 
+    @Test("a partial file that gets its final name while another download opens it is not used by that one")
+    func renamedMeanwhile() async throws {
+        try await withFolder { folder in
+            let place = folder.appendingPathComponent("a.ness-part"), end = folder.appendingPathComponent("a")
+            try Data("abc".utf8).write(to: place)
+            let file = try PartialFile.openLocked(place.path) { file in
+                if !FileManager.default.fileExists(atPath: end.path) { try OpenFile.rename(place.path, to: end.path) }
+                return try file.lock()
+            }
+            #expect(try file.length() == 0 && folder.entries == ["a", "a.ness-part"])
+        }
+    }
+
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
     @Test("a task that writes is suspended: no thread that runs Swift tasks waits for the disk") func ownQueue() async throws {
         try await withPartialFile { file, place in
@@ -210,87 +239,6 @@ import Testing
             try await task.value
             #expect(try Data(contentsOf: place) == Data("abc".utf8))
             await file.close()
-        }
-    }
-
-    // MARK: what is lost
-
-    /// Returns the number of bytes that another run finds if this one is killed now.
-    /// - boot: Identifies the system's start, as that run sees it.
-    private func found(_ place: URL, boot: String) async throws -> Int64 {
-        try await withFolder { folder in
-            let copy = folder.appendingPathComponent("a.ness-part")
-            // Not `FileManager.copyItem`: on Linux it never returns if a shorter file takes the place of the one that it copies, which a
-            // sync in the background may do here.
-            for end in ["", ".json"] where FileManager.default.fileExists(atPath: place.path + end) {
-                try Data(contentsOf: URL(fileURLWithPath: place.path + end)).write(to: URL(fileURLWithPath: copy.path + end))
-            }
-            let file = try PartialFile(path: copy.path, source: "s", boot: boot, elapsed: { .zero })
-            let count = file.record.count
-            await file.close()
-            return count
-        }
-    }
-
-    @Test("a killed process loses at most a second and 8 MiB; a system crash loses what was not synced")
-    func notes() async throws {
-        try await withFolder { folder in
-            let place = folder.appendingPathComponent("a.ness-part"), now = Lock(Duration.zero), piece = 1 << 20
-            let file = try PartialFile(path: place.path, source: "s", boot: "now", elapsed: { now.withLock { $0 } })
-            let exchange = try await started(file, length: 100 << 20, Data(count: 10))
-            #expect(try await found(place, boot: "now") == 10)
-            try await exchange.write(Data(count: 5))
-            now.withLock { $0 = .milliseconds(999) }
-            try await exchange.write(Data(count: 5))
-            #expect(try await found(place, boot: "now") == 10)
-            now.withLock { $0 = .seconds(1) }
-            try await exchange.write(Data(count: 1))
-            #expect(try await found(place, boot: "now") == 21)
-            #expect(try await found(place, boot: "later") == 0)
-
-            for _ in 0..<7 { try await exchange.write(Data(count: piece)) }
-            #expect(try await found(place, boot: "now") == 21)
-            try await exchange.write(Data(count: piece))
-            // A sync that starts now does not change the result.
-            #expect(try await found(place, boot: "now") == 21 + 8 << 20)
-            // The last piece has started the sync.
-            await file.afterWrites {}
-            #expect(try await found(place, boot: "later") == 21 + 8 << 20)
-            await file.close()
-            #expect(try await found(place, boot: "later") == 21 + 8 << 20)
-        }
-    }
-
-    @Test("the removal of a record reports whether there was one, so that only then its folder is synced")
-    func removal() async throws {
-        try await withFolder { folder in
-            let place = folder.appendingPathComponent("a.json")
-            var records = RecordFile(path: place.path, boot: nil)
-            let isEarly = records.remove()
-            try Data("{}".utf8).write(to: place)
-            let isRemoved = records.remove()
-            #expect(!isEarly && isRemoved && folder.entries.isEmpty)
-        }
-    }
-
-    @Test("a record's note from an earlier run counts only within the same boot, and a torn note never counts")
-    func notesOfAnotherRun() async throws {
-        try await withPartialFile { file, place in
-            _ = try await started(file, length: 1_000, Data(count: 100))
-            await file.close()
-            let again = try PartialFile(path: place.path, source: "s", boot: "now", elapsed: { .zero })
-            let rest = sink(again, .part(from: 100, to: 1_000))
-            #expect(try await rest.begin(try response(206, ["Content-Range": "bytes 100-999/1000", "ETag": "\"v1\""]), judgedBy: []))
-            try await rest.write(Data(count: 50))
-            #expect(try await found(place, boot: "now") == 150)
-            #expect(try await found(place, boot: "later") == 100)
-            let record = place.path + ".json", whole = try #require(FileManager.default.contents(atPath: record))
-            let first = try #require(whole.firstIndex(of: UInt8(ascii: "\n")))
-            for end in first..<whole.count {
-                try whole.prefix(end).write(to: URL(fileURLWithPath: record))
-                #expect(try await found(place, boot: "now") == 100)
-            }
-            await again.close()
         }
     }
 }

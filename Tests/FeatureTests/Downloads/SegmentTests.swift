@@ -62,18 +62,45 @@ import Testing
         }
     }
 
+    @Test("without a number of segments, the file is fetched with one request", arguments: 0..<3)
+    func oneByDefault(way: Int) async throws {
+        try await withDownloads(of: Self.server) { rig in
+            let request = rig.ness.get("a")
+            switch way {
+            case 0: _ = try await request.downloadRequest(forSavedLocation: rig.file).value
+            case 1: _ = try await request.downloadRequest(intoFolder: rig.folder).value
+            default: _ = try await request.downloadRequestIfChanged(forSavedLocation: rig.file).value
+            }
+            #expect(rig.ranges == [nil])
+        }
+    }
+
     @Test(
-        "from a server without ranges, validator or length the whole file is fetched",
-        arguments: ["no ranges", "no validator", "no size"])
+        "from a server without ranges, validator or length, or with a wrong first part, the whole file is fetched",
+        arguments: [
+            "no ranges", "no ranges, in chunks", "no validator", "no size", "too large a size", "beyond the end", "longer than it says",
+        ])
     func whole(fault: String) async throws {
-        let server = FileServer(content: Self.content, tag: fault == "no validator" ? nil : "\"v1\"", knowsRanges: fault != "no ranges")
+        let knowsRanges = !fault.hasPrefix("no ranges")
+        let server = FileServer(content: Self.content, tag: fault == "no validator" ? nil : "\"v1\"", knowsRanges: knowsRanges)
         try await withDownloads(of: server) { request, reply in
-            guard fault == "no size", request.headers["range"] != nil else { return reply }
-            return .data(Self.content.prefix(1), status: 206, headers: ["Content-Range": "bytes 0-0/*", "ETag": "\"v1\""])
+            if fault == "no ranges, in chunks" { return reply.inChunks() }
+            guard request.headers["range"] != nil else { return reply }
+            switch fault {
+            case "no size":
+                return .data(Self.content.prefix(1), status: 206, headers: ["Content-Range": "bytes 0-0/*", "ETag": "\"v1\""])
+            case "too large a size":
+                let headers: HTTPHeaders = ["Content-Range": "bytes 0-0/99999999999999999999", "ETag": "\"v1\""]
+                return .data(Self.content.prefix(1), status: 206, headers: headers)
+            case "beyond the end": return .chunked([], status: 206, headers: ["Content-Range": "bytes 0-0/0", "ETag": "\"v1\""])
+            case "longer than it says":
+                return .chunked([Self.content], status: 206, headers: ["Content-Range": "bytes 0-0/400000", "ETag": "\"v1\""])
+            default: return reply
+            }
         } _: { rig in
             _ = try await rig.start(segments: 4).value
             #expect(rig.saved == Self.content && rig.folder.entries == ["a.bin"])
-            #expect(rig.ranges == (fault == "no ranges" ? ["bytes=0-0"] : ["bytes=0-0", nil]))
+            #expect(rig.ranges == (knowsRanges ? ["bytes=0-0", nil] : ["bytes=0-0"]))
         }
     }
 
@@ -143,6 +170,8 @@ import Testing
         } _: { rig in
             _ = try await rig.start(segments: 4).value
             #expect(rig.saved == new.content && rig.folder.entries == ["a.bin"])
+            // The new version is fetched in parts, unless the server has ignored a range.
+            if status == "206" { #expect(rig.ranges.count { $0 == "bytes=0-0" } == 2) }
         }
     }
 
@@ -184,6 +213,14 @@ import Testing
             of: Self.server, configure: { $0.insert(.followUp(atMost: 1) { _ in sent.enter() == 0 ? .retry : .accept }, at: .exchange) }
         ) { rig in
             _ = try await rig.start(segments: segments).value
+            #expect(rig.saved == Self.content)
+        }
+    }
+
+    @Test("a loader that changes the status of every part does not end the download after the first one")
+    func otherStatus() async throws {
+        try await withDownloads(of: Self.server, configure: { $0.insert(.modifyResponse { $0.statusCode = 200 }, at: .exchange) }) { rig in
+            _ = try await rig.start(segments: 2).value
             #expect(rig.saved == Self.content)
         }
     }

@@ -78,6 +78,56 @@ struct CircuitBreakerTests {
         #expect(await gets(2) == ["500", "circuitOpen"])
     }
 
+    /// Keeps the changes of all circuit breakers.
+    private final class Changes: RequestObserver {
+        let entries = Log<String>()
+
+        func circuitBreakerDidChange(_ change: CircuitBreakerChange) {
+            entries.add("\(change.group ?? change.origin ?? ""): \(change.old) \(change.new)")
+        }
+    }
+
+    @Test("observers are notified of each change of a breaker, even by a reset; a request that says nothing causes none")
+    func changes() async throws {
+        let changes = Changes(), origin = "https://mock.test:443: "
+        rig.ness.observers = [changes]
+        rig.mock.on(.get, "/x", replies: [.status(500)])
+        #expect(await gets(5).last == "circuitOpen")
+        rig.clock.advance(by: .seconds(30))
+        #expect(await get() == "500")
+        rig.clock.advance(by: .seconds(30))
+        let gate = TestGate()
+        rig.mock.on(.get, "/x", after: gate) { _ in .status(200) }
+        for drops in [true, false] {
+            let count = rig.mock.requests.count, probe = rig.ness.httpRequest(withUrl: "x").dataRequest()
+            await rig.mock.waitUntil { $0.requests.count == count + 1 }
+            if drops { probe.drop() } else { gate.open() }
+            _ = try? await probe.value
+        }
+        rig.mock.on(.get, "/x", replies: [.status(500)])
+        #expect(await gets(5).last == "circuitOpen")
+        await rig.ness.reset()
+        #expect(await get() == "500")
+        let expected = [
+            "closed open", "open halfOpen", "halfOpen open", "open halfOpen", "halfOpen closed", "closed open", "open closed",
+        ]
+        await changes.entries.wait { $0.count == expected.count }
+        #expect(changes.entries.entries == expected.map { origin + $0 })
+    }
+
+    @Test("the change of a group's breaker names the group")
+    func groupChange() async throws {
+        let changes = Changes()
+        let rig = Rig {
+            $0.observers = [changes]
+            $0.limitGroup = { _ in LimitGroup("billing", circuitBreaker: CircuitBreakerLimit(minimumRequests: 1)) }
+        }
+        rig.mock.on(.get, "/x", replies: [.status(500)])
+        _ = try? await rig.ness.get("x").response()
+        await changes.entries.wait { !$0.isEmpty }
+        #expect(changes.entries.entries == ["billing: closed open"])
+    }
+
     @Test("the error of an open breaker says that no request was sent; a reset closes the breaker")
     func theErrorSaysThatNothingWasSent() async throws {
         rig.mock.on(.get, "/x", replies: [.status(500)])

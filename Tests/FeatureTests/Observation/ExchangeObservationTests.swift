@@ -194,6 +194,21 @@ import Testing
         }
     }
 
+    @Test("a caller who joins after a redirect is not notified of the exchange before it, even if the first caller has no observers")
+    func joinsAfterRedirect() async throws {
+        let recorder = Recorder(), gate = TestGate(), rig = Rig()
+        rig.mock.on(.get, "/a", replies: [.status(302, headers: ["Location": "/b"])])
+        rig.mock.on(.get, "/b", after: gate) { _ in .text("x") }
+        let first = rig.ness.get("a").dataRequest()
+        await rig.mock.waitUntil { $0.requests.count == 2 }
+        let second = rig.ness.get("a").add(observer: recorder).dataRequest()
+        await recorder.log.wait(for: 1)
+        gate.open()
+        for promise in [first, second] { _ = try await promise.value }
+        await recorder.log.wait { $0.last == "/a: end" }
+        #expect(recorder.events(of: "/a") == ["joined GET /b", "head 200 of /b", "ended 200 of /b", "end"])
+    }
+
     @Test("waits in the queues have a start, an end and a length, and the metrics add them up; a drop ends a wait")
     func queues() async throws {
         let recorder = Recorder()

@@ -65,6 +65,23 @@ import Testing
         ending.withLock { $0 = {} }
     }
 
+    @Test("a drop with a reason is a drop for observers, and only the caller gets the reason")
+    func reason() async {
+        let recorder = Recorder(), reached = TestGate()
+        let rig = ObserverTests.rig([recorder])
+        rig.mock.on(.get, "/x") { _ in
+            reached.open()
+            await TestGate().wait()
+            return .status(200)
+        }
+        let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
+        await reached.wait()
+        promise.drop(becauseOf: Rejected(name: "enough"))
+        await #expect(throws: Rejected(name: "enough")) { _ = try await promise.value }
+        await recorder.log.wait { $0.contains("end") }
+        #expect(Array(recorder.events.suffix(3)) == Self.dropped)
+    }
+
     @Test(
         "a drop from inside any event ends the request once, in order",
         arguments: ["start", "send d", "exchange", "head", "received 503", "retry 0.0 503"])

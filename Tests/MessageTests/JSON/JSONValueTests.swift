@@ -108,7 +108,8 @@ import Testing
         arguments: [
             "", " ", "{", "[", "]", "[1 2]", "[1,]", "[,1]", "{\"a\":1,}", "{\"a\"}", "{a:1}", "{\"a\" 1}", "01", "-", "-01", "1.", ".5",
             "+1", "1e", "1e+", "0x1", "1e400", "nul", "nulll", "tru", "True", "{} x", "'a'", "[NaN]", "\"", "\"\\", "\"\\x\"", "\"\\u12",
-            "\"\\u12g4\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"", "\"\\ud800\\n\"", "\"\n\"", "\u{FEFF}",
+            "\"\\u12g4\"", "\"\\ud800\"", "\"\\udc00\"", "\"\\ud800\\u0041\"", "\"\\ud800\\n\"", "\"\\ud83d\\nde00\"", "\"\n\"",
+            "\u{FEFF}",
         ])
     func malformed(text: String) {
         #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(text.utf8)) }
@@ -117,10 +118,10 @@ import Testing
     @Test("bytes that are not UTF-8 are a decoding error", arguments: [[0x22, 0xFF, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22]] as [[UInt8]])
     func notUTF8(bytes: [UInt8]) { #expect(throws: DecodingError.self) { try JSONValue(parsing: Data(bytes)) } }
 
-    @Test("white space, a byte order mark, escapes, a slice of data and a repeated key are read")
+    @Test("white space, a byte order mark, escapes, exponents, a slice of data and a repeated key are read")
     func lenient() throws {
-        let text = "\u{FEFF}{ \"a\\u00e9\\ud83d\\ude00\\\"\\\\\\/\\b\\f\\n\\r\\t\" : [ 1 , -0 ,\t2E+2,\r\n{ } ] , \"k\": 1, \"k\": 2 } "
-        let expected: JSONValue = ["aé😀\"\\/\u{8}\u{C}\n\r\t": [1, 0, 200, [:]], "k": 2]
+        let text = "\u{FEFF}{ \"a\\u00e9\\ud83d\\ude00\\\"\\\\\\/\\b\\f\\n\\r\\t\" : [ 1 , -0 ,\t2E+2,3e1,\r\n{ } ] , \"k\": 1, \"k\": 2 } "
+        let expected: JSONValue = ["aé😀\"\\/\u{8}\u{C}\n\r\t": [1, 0, 200, 30, [:]], "k": 2]
         #expect(try JSONValue(parsing: Data(text.utf8)) == expected)
         #expect(try JSONValue(parsing: Data("xx[1]".utf8).dropFirst(2)) == [1])
     }
@@ -175,7 +176,8 @@ import Testing
 
     @Test("nesting is read and written to 256 levels; deeper nesting is rejected without overflowing the stack")
     func nesting() throws {
-        for (open, close) in [("[", "]"), (#"{"a":"#, "}")] {
+        // In the third form, an array has ended on each level. It does not count.
+        for (open, close) in [("[", "]"), (#"{"a":"#, "}"), ("[[],", "]")] {
             let innermost = open == "[" ? "[]" : "{}"
             let deepest = String(repeating: open, count: 255) + innermost + String(repeating: close, count: 255)
             let value = try JSONValue(parsing: Data(deepest.utf8))
@@ -203,7 +205,7 @@ import Testing
         #expect(survived)
     }
 
-    @Test("the deepest value within Codable fits the stack; a deeper one is an error")
+    @Test("the deepest value within Codable fits the 512 kB stack of a secondary thread")
     func smallStackWithCodable() async {
         let survived = await onSmallStack {
             let text = Self.deep(JSONValue.maximumCodableDepth)
@@ -211,7 +213,14 @@ import Testing
             return try JSONEncoder().encode(value) == text
         }
         #expect(survived)
-        let deeper = Self.deep(JSONValue.maximumCodableDepth + 2)
+    }
+
+    @Test("within Codable, nesting is read and written to 100 levels; deeper nesting is an error")
+    func nestingWithinCodable() throws {
+        func arrays(_ depth: Int) -> Data { Data((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8) }
+        let deepest = arrays(100), deeper = arrays(101)
+        let value = try JSONDecoder().decode(JSONValue.self, from: deepest)
+        #expect(try JSONEncoder().encode(value) == deepest)
         #expect(throws: DecodingError.self) { try JSONDecoder().decode(JSONValue.self, from: deeper) }
         #expect(throws: EncodingError.self) { try JSONEncoder().encode(JSONValue(parsing: deeper)) }
     }

@@ -23,6 +23,7 @@ import Testing
             (#"a; b="x;y" ; c = d;e="#, [["b", "x;y"], ["c", "d"], ["e", ""]]),
             (#"a; b="x\"y\\" z; c=d"#, [["b", #"x"y\"#], ["c", "d"]]),
             (#"a; b="x; c=d"#, [["b", "x; c=d"]]), ("a;;b=c;b=d", [["b", "c"], ["b", "d"]]), ("a;b=x=y", [["b", "x=y"]]),
+            (#"a; b="x\"#, [["b", #"x\"#]]),
         ] as [(String, [[String]])])
     func parameters(value: String, expected: [[String]]) {
         #expect(HeaderFieldValue.parameters(value).map { [$0.name, $0.value] } == expected)
@@ -49,6 +50,7 @@ import Testing
         arguments: [
             ("5", 5), ("5, 5", 5), ("5,5 ,5", 5), ("5, 6", nil), ("5, x", nil), ("", nil), (",", nil), ("-5", nil), ("5 5", nil),
             ("9223372036854775806", .max - 1), ("9223372036854775807", nil), ("99999999999999999999", nil),
+            ("9223372036854775807, 9223372036854775807", nil),
         ] as [(String, Int64?)])
     func lengths(value: String, expected: Int64?) {
         #expect(HeaderFieldValue.length(value) == expected)

@@ -1,8 +1,9 @@
 import Foundation
-import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// Which URLs are refused before anything goes on the wire, and how the others are written.
 @Suite(.inTurn) struct OutgoingURLTests {
@@ -10,7 +11,7 @@ import Testing
         "", "\r\n", "http://", "http:", "http:///path", "http://?q", "http:x", "https://", "ftp://127.0.0.1/x", "file:///etc/passwd",
         "file:x", "mailto:a@b", "data:,x", "javascript:alert(1)", "ws://127.0.0.1/", "localhost:8080/x", "http://127.0.0.1:0/",
         "http://127.0.0.1:70000/", "http://127.0.0.1:65536/", "http://127.0.0.1:-1/", "http://127.0.0.1:99999999999999999999/",
-        "http://127.0.0.1:8x/", "http://a b/", "http://[::1", "http://127.0.0.1/\r\nInjected: 1",
+        "http://127.0.0.1:8x/", "http://a b/", "http://[::1", "http://[]/", "http://127.0.0.1/\r\nInjected: 1",
         "http://127.0.0.1/ HTTP/1.1\r\nX: y\r\n\r\n", "http://127.0.0.1/\0", "http://127.0.0.1/a\nb", "http://127.0.0.1\r\n/",
         "http\r\n://127.0.0.1/", "http://127.0.0.1/\u{7F}", "http://127.0.0.1/a\tb",
     ]
@@ -44,11 +45,18 @@ import Testing
     }
 
     @Test(
-        "a host with harmless escapes is accepted",
-        arguments: ["http://b%C3%BCcher.test/", "http://b%c3%bccher.test/", "http://xn--bcher-kva.test/", "http://[fe80::1%25eth0]/"])
+        "a host with harmless escapes or capitals is accepted, and the URL stays as it is",
+        arguments: [
+            "http://b%C3%BCcher.test/", "http://b%c3%bccher.test/", "http://xn--bcher-kva.test/", "http://[fe80::1%25eth0]/",
+            "http://A.test/!?~",
+        ])
     func escapedHosts(text: String) throws {
-        _ = try OutgoingCheck.checked(try url(text))
+        let checked = try OutgoingCheck.checked(try url(text))
+        #expect(checked.absoluteString == text)
     }
+
+    @Test("a host with only one bracket is not valid", arguments: ["[::1", "::1]", "[a", "a]"])
+    func bracket(host: String) { #expect(!OutgoingCheck.isValidHost(host)) }
 
     @Test("an invalid URL from a loader or a delegate is rejected")
     func fromLoader() async throws {

@@ -33,14 +33,25 @@ import Testing
     func inQuery() throws {
         let redactor = Redactor()
         #expect(redactor.redacted(urlText: "/x?code=hunter2&key=hunter2&q=1") == "/x?code=<redacted>&key=<redacted>&q=1")
+        #expect(redactor.redacted(urlText: "/x?next=%2Fy%3Fcode%3Dhunter2") == "/x?next=<redacted>")
         let json = #"{"code":42,"key":"a"}"#
         #expect(redactor.redacted(text: json) == json)
     }
 
+    @Test(
+        "a parameter's name is recognized if it has escapes of JSON or was encoded up to three times, and is secret if more often",
+        arguments: [
+            ("to%6Ben", true), ("to%256Ben", true), ("to%25256Ben", true), ("t%25256F", false), ("t%2525256F", true),
+            (#"ke\y"#, true), (#"k\ey"#, true), (#"ke\u0079"#, true), (#"k\u0065y"#, true),
+        ])
+    func encodedName(name: String, isHidden: Bool) {
+        #expect(Redactor().redacted(urlText: "/x?\(name)=abc") == "/x?\(name)=\(isHidden ? "<redacted>" : "abc")")
+    }
+
     @Test("the headers of an environment hide the secret names of their manager")
     func environment() throws {
-        let ness = Ness { $0.secretNames = ["X-Pin"] }
-        ness.environment = ServerEnvironment(baseURL: try url("https://h.test"), defaultHeaders: ["X-Pin": "1234567"])
+        let ness = Ness { $0.secretNames = ["X-Patient"] }
+        ness.environment = ServerEnvironment(baseURL: try url("https://h.test"), defaultHeaders: ["X-Patient": "1234567"])
         #expect(!"\(ness.environment.defaultHeaders)".contains("1234567"))
     }
 
@@ -63,6 +74,13 @@ import Testing
         let made = try Ness().get("http://h.test/?pin=a&token=b").set(publicNames: ["PIN", "token"]).build()
         #expect("\(made)" == "GET http://h.test/?pin=a&token=b")
         #expect("\(made.inheriting(from: caller))" == "GET http://h.test/?pin=<redacted>&token=b")
+    }
+
+    @Test("the request of a shared exchange, as one caller sees it, hides the secret names of its sender and of that caller")
+    func shared() throws {
+        let sent = try Ness().get("http://h.test/?badge=a&color=b&page=c").set(secretNames: ["badge"]).build()
+        let caller = try Ness().get("http://h.test/").set(secretNames: ["color"]).build()
+        #expect("\(sent.shown(to: caller))" == "GET http://h.test/?badge=<redacted>&color=<redacted>&page=c")
     }
 
     private static let fields: HTTPHeaders = [

@@ -1,8 +1,9 @@
 import Foundation
-import NessHTTP
 import NessTesting
 import TestSupport
 import Testing
+
+@testable import NessHTTP
 
 /// No description ever contains a secret.
 @Suite(.inTurn) struct SecretTests {
@@ -79,12 +80,15 @@ import Testing
         "a JSON value beside a secret name, and a credential as a JSON string, are hidden",
         arguments: [
             #"{"name":"DB_PASSWORD","value":"hunter2"}"#, #"[{"key":"Authorization","type":"text","value":["hunter2"]}]"#,
-            #"{"m":"Bearer hunter2"}"#, #"["basic YTpodW50ZXIy"]"#,
+            #"{"m":"Bearer hunter2"}"#, #"["basic YTpodW50ZXIy"]"#, #""Bearer hunter2""#,
             #"{"value":"hunter2","name":"password"}"#, #"[{"Value":{"a":["hunter2"]},"x":1,"Key":"db.password"}]"#,
             #"{"value":"hunter2","more":[{"name":"color"}],"name":"token","key":"color"}"#,
             #"{"name":"password","data":{"value":"hunter2"}}"#, #"{"data":[{"value":"hunter2"}],"name":"password"}"#,
             // The name may stand in the part that was cut off.
             #"{"value":"hunter2","list":[{"name":"color"},"#, #"[{"value":"hunter2""#, #"{"value":"hunter2","name":"passw"#,
+            #"{"value":"hunter2","name":null,"key""#,
+            // A credential that is cut off is not recognized, so it is left out.
+            #"{"m":"Bearer hunter2"#,
         ])
     func secretBesideName(body: String) {
         let shown = Redactor().snippet(of: Data(body.utf8), contentType: "application/json")
@@ -103,6 +107,17 @@ import Testing
         #expect(Redactor().snippet(of: Data(list.utf8), contentType: "application/json") == "\"\(list)\"")
     }
 
+    @Test("JSON that is cut off is shown up to its last complete value")
+    func cutOff() {
+        func shown(_ text: String) -> String { Redactor().snippet(of: Data(text.utf8), contentType: "application/json") }
+        #expect(shown(#"{"a":"b","token":"hunt"#) == #""{"a":"b","token":"<redacted>"…""#)
+        #expect(shown(#"{"token":{"a":"hunter2","b":1},"c":[1,"hun"#) == #""{"token":"<redacted>","c":[1,…""#)
+        #expect(shown(#"{"token":["hunter2","#) == #""{"token":"<redacted>"…""#)
+        #expect(shown(#"{"a":"b","tok"#) == #""{"a":"b",…""#)
+        #expect(shown(#"{"a":[true,fal"#) == #""{"a":[true,…""#)
+        #expect(shown(#"{"a":1 "token":"hunter2"}"#) == "(application/json, 25 bytes, not shown)")
+    }
+
     @Test("a builder hides every secret that its request hides: in its description, and in the error of a request that cannot be made")
     func builder() throws {
         let builder = Ness().httpRequest(.post, withUrl: "https://h.test/echo/\(Self.secret)?q=\(Self.secret)")
@@ -119,6 +134,125 @@ import Testing
         #expect(!"\(broken)".contains(Self.secret))
         #expect(throws: NessError.self) { try broken.build() }
         #expect(!"\(Result { try broken.build() })".contains(Self.secret))
+    }
+
+    @Test(
+        "a user name is masked with its short password, and alone if the password is empty, because it may be an API key",
+        arguments: [("me:abc12", "me:abc12 is wrong"), ("sk-4711081512:", "sk-4711081512 is wrong")])
+    func users(user: String, text: String) throws {
+        let field = "Basic \(Data(user.utf8).base64EncodedString())"
+        let requests = [
+            HTTPRequest(url: try url("http://h.test/"), headers: ["Authorization": field]),
+            HTTPRequest(url: try url("http://\(user)@h.test/")),
+        ]
+        for request in requests { #expect(request.redactor.masked(text) == "<redacted> is wrong") }
+    }
+
+    @Test(
+        "a number that the request sent as a secret is masked in a string, and as a number or a string of JSON",
+        arguments: [
+            ("got 4711081512", "got <redacted>"), (#"{"a":4711081512}"#, #"{"a":"<redacted>"}"#),
+            (#"[1,"no: 4711081512"]"#, #"[1,"no: <redacted>"]"#),
+        ])
+    func repeatedNumber(text: String, shown: String) throws {
+        var request = HTTPRequest(.post, url: try url("http://h.test/"))
+        request.body = HTTPBody(Data(#"{"token":4711081512}"#.utf8))
+        #expect(request.redactor.redacted(text: text) == shown)
+    }
+
+    @Test("the values under a secret name are masked where a string repeats them, and the names among them are not")
+    func namesInside() throws {
+        var request = HTTPRequest(.post, url: try url("http://h.test/"))
+        request.body = HTTPBody(Data(#"{"token":{"access":"hunter2"}}"#.utf8))
+        #expect(request.redactor.masked("access for hunter2") == "access for <redacted>")
+    }
+
+    @Test("the first 64 KiB of a request's body are searched for secrets", arguments: [(65_517, true), (65_534, false)])
+    func longRequestBody(padding: Int, isMasked: Bool) throws {
+        // The secret ends with the 64 KiB, or starts after them.
+        let body = "a=\(String(repeating: "x", count: padding))&token=4711081512"
+        var request = HTTPRequest(.post, url: try url("http://h.test/"))
+        request.body = HTTPBody(Data(body.utf8), contentType: "application/x-www-form-urlencoded")
+        #expect(request.redactor.masked("got 4711081512") == (isMasked ? "got <redacted>" : "got 4711081512"))
+    }
+
+    @Test("a string about a body of up to 1 MiB is shown without the body's secrets, and a string about a longer body is not shown")
+    func longResponseBody() {
+        let object = #"{"token":"hunter2"}"#
+        let longest = Data((object + String(repeating: " ", count: (1 << 20) - object.utf8.count)).utf8)
+        #expect(Redactor().redacted(text: "got hunter2", about: longest, contentType: nil) == "got <redacted>")
+        #expect(Redactor().redacted(text: "got hunter2", about: longest + [0x20], contentType: nil) == nil)
+    }
+
+    @Test("strings of JSON inside strings of JSON are shown up to the seventh, and the text inside the eighth is hidden")
+    func depth() throws {
+        func nested(_ text: String, _ count: Int) throws -> String {
+            var text = text
+            for _ in 0..<count { text = String(decoding: try JSONValue.string(text).encoded(), as: UTF8.self) }
+            return text
+        }
+        let shown = try nested("Fluffles", 7)
+        #expect(Redactor().redacted(text: shown) == shown)
+        #expect(Redactor().redacted(body: Data(shown.utf8), contentType: nil) == shown)
+        let deeper = try nested("Fluffles", 8), hidden = try nested("<redacted>", 8)
+        #expect(Redactor().redacted(text: deeper) == hidden)
+    }
+
+    @Test("JSON after white space or a byte order mark is shown without its secrets", arguments: [" ", "\n ", "\u{FEFF}"])
+    func startOfJSON(start: String) {
+        let shown = Redactor().redacted(text: start + #"{"a":"b","token":"hunter2"}"#)
+        #expect(shown == start + #"{"a":"b","token":"<redacted>"}"#)
+    }
+
+    @Test(
+        "text is searched even if it was encoded up to three times, and is hidden if it was encoded more often",
+        arguments: [("to%25256Ben: x", false), ("100%252525", true), ("100%25252525", false)])
+    func encodedText(text: String, isShown: Bool) {
+        #expect(Redactor().redacted(text: text) == (isShown ? text : "<redacted>"))
+    }
+
+    @Test("a secret name and a sent secret beyond ASCII are recognized in text with escapes of JSON")
+    func escapesBeyondASCII() throws {
+        var names = SecretNames()
+        names.insert(["cl\u{E9}"])
+        #expect(Redactor(names).redacted(text: #"error: {"cl\u00e9":"hunter2"}"#) == "<redacted>")
+        let request = HTTPRequest(url: try url("http://h.test/"), headers: ["X-Token": "p\u{E4}ssword"])
+        #expect(request.redactor.redacted(text: #"no: p\u00e4ssword"#) == "<redacted>")
+    }
+
+    @Test(
+        "text whose secrets were redacted before is shown, unless more follows the mark",
+        arguments: [
+            ("token: <redacted>", true), ("GET http://h.test/?token=<redacted>&a=1 failed", true),
+            (#"can't decode {\"token\":\"<redacted>\"}"#, true), ("token: <redacted>hunter2", false),
+        ])
+    func redactedBefore(text: String, isShown: Bool) {
+        #expect(Redactor().redacted(text: text) == (isShown ? text : "<redacted>"))
+    }
+
+    @Test(
+        "text that only resembles a user stays unchanged",
+        arguments: [
+            "/@scope/x", "https://h.test/@me", "http://h.test:80/a@b", "@me/x", "a/b:c@d", "/npm:react@18/x", "me@host/x",
+            "http://@h.test/x",
+        ])
+    func noUser(text: String) {
+        #expect(Redactor().redacted(urlText: text) == text)
+        #expect(Redactor().redacted(text: "see \(text) and me@h") == "see \(text) and me@h")
+    }
+
+    @Test("a user without a password is hidden in a URL, even after a single slash, and in text")
+    func userAlone() {
+        #expect(Redactor().redacted(urlText: "http:/hunter2@h.test/x") == "http:/<redacted>@h.test/x")
+        #expect(Redactor().redacted(text: "see http://u@h.test/x") == "<redacted>")
+    }
+
+    @Test("a secret with an empty line in a form with parts is masked where a string repeats it")
+    func paragraphs() throws {
+        var form = MultipartForm()
+        form.append("\(Self.secret)\r\n\r\nend", named: "token")
+        let request = HTTPRequest(.post, url: try url("http://h.test/"), body: try form.makeBody())
+        #expect(request.redactor.masked("got \(Self.secret)\r\n\r\nend of it") == "got <redacted> of it")
     }
 
     @Test("a combining scalar beside a delimiter reveals no secret")

@@ -20,6 +20,7 @@ import Testing
         ("/v1/", "?x=1", "/v1/?x=1"),
         ("/v1?key=k", "users", "/v1/users?key=k"),
         ("/v1/?key=k#top", "users?x=1#part", "/v1/users?key=k&x=1"),
+        ("/v1#top", "users", "/v1/users"),
         ("/v1?a=%26&b", "a/../users?", "/v1/users?a=%26&b"),
         ("/a/../v1?key=k", "./", "/v1/?key=k"),
         ("?key=k", "/users", "/users?key=k"),
@@ -42,6 +43,8 @@ import Testing
         let result = try await ness.httpRequest(withUrl: relative).dataRequest().value
         #expect(server.requests.map(\.target) == [target])
         #expect(result.message.request.url.absoluteString == "\(server.url)\(target)")
+        // The fragment of the base has no effect.
+        #expect(result.message.url.fragment != "top")
         await server.stop()
     }
 

@@ -90,6 +90,15 @@ import Testing
         #expect(promise.progress == TransferProgress(completedBytes: 100, totalBytes: 100))
     }
 
+    @Test("the first progress that a closure receives contains the length of the request's body")
+    func firstProgress() async throws {
+        let rig = Rig(onUnmatched: .reply(.text("x"))), heard = Log<TransferProgress>()
+        let request = rig.ness.post("x").set(body: Data(count: 400)).onProgress { heard.add($0) }
+        _ = try await request.response()
+        await heard.wait(for: 1)
+        #expect(heard.entries.first == TransferProgress(completedBytes: 0, totalBytes: 400))
+    }
+
     @Test("a part of a resumable upload starts at its first byte, before its request is sent")
     func part() {
         var counts = CallCounts()

@@ -93,6 +93,27 @@ import Testing
         #expect(rig.mock.requests.map { $0.headers["X-Client"] } == ["1", "1"])
     }
 
+    @Test("a request that a loader makes because of a page of another origin gets no credential of the manager")
+    func requestsOfLoaders() async throws {
+        let target = try url("https://mock.test/more")
+        let rig = Rig { configuration in
+            configuration.authentication = BearerAuthentication(token: "t")
+            configuration.loaders = [
+                ClosureLoader { request, next in
+                    let response = try await next(request)
+                    if response.headers.contains("X-More") { _ = try await next(HTTPRequest(url: target)) }
+                    return response
+                }
+            ]
+        }
+        rig.mock.on(.get, "https://mock.test/list", replies: [Self.page([1], next: "https://other.test/list")])
+        rig.mock.on(.get, "https://other.test/list", replies: [.json(Page(items: [2]), headers: ["X-More": "1"])])
+        rig.mock.on(.get, "https://mock.test/more", replies: [.status(200)])
+        let (pages, error) = await collect(rig.ness.pages(of: rig.ness.get("list"), decoding: Page.self, next: .linkHeader))
+        #expect(pages.flatMap(\.items) == [1, 2] && error == nil)
+        #expect(rig.mock.requests.map { $0.headers["Authorization"] } == ["Bearer t", nil, nil])
+    }
+
     @Test("a credential that was left behind is not restored when the links return to the first origin")
     func wayBack() async throws {
         let rig = Rig()

@@ -56,7 +56,7 @@ import Testing
         arguments: [
             (201, "/users/7", "https://mock.test/users/7"), (202, "jobs/1?x#part", "https://mock.test/v1/jobs/1?x#part"),
             (200, " https://other.test/a b ", "https://other.test/a%20b"), (302, "//other.test", "https://other.test"),
-            (201, "", nil), (201, "http://", nil), (201, "a\u{0}b", nil), (201, nil, nil),
+            (201, "", nil), (201, "http://", nil), (201, "a\u{0}b", nil), (201, "a\u{7F}b", nil), (201, nil, nil),
         ] as [(Int, String?, String?)])
     func location(status: Int, field: String?, url: String?) async throws {
         let rig = Rig { $0.redirects = .stop }

@@ -32,6 +32,15 @@ import Testing
         #expect(try lines(headers).count == 3 && lines(headers, .post).count == 4)
     }
 
+    @Test("a HEAD and a request for a range do not ask for a compressed body: a part of it could not be decompressed")
+    func identity() throws {
+        let range: HTTPHeaders = ["Range": "bytes=0-9"]
+        for (headers, method) in [(range, .get), ([:], .head), (range, .head)] as [(HTTPHeaders, HTTPMethod)] {
+            let lines = try lines(headers, method)
+            #expect(lines.contains("Accept-Encoding: identity"))
+        }
+    }
+
     @Test("the request's fields take precedence over the body's")
     func body() throws {
         let body = HTTPBody(Data("x".utf8), headers: ["Content-Type": "text/plain", "X": "body"])

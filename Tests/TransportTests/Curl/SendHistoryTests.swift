@@ -60,6 +60,14 @@ import Testing
         #expect(restarts && !sent.isUnsent && sent.wasSentBefore)
     }
 
+    @Test("a request that is stopped before its first byte is unsent")
+    func stopped() throws {
+        var history = SendHistory(try request(.post, body: "x"))
+        let sends = sends(&history, 1)
+        history.takeBack()
+        #expect(sends == [true] && history.isUnsent && history.sendCount == 0)
+    }
+
     @Test("a connection that is not free costs no attempt, and a further one is tried at most twice")
     func occupied() throws {
         var history = SendHistory(try request(.post, body: "x"))

@@ -102,6 +102,8 @@ final class FakeSystem: Sendable {
     let ends = Log<String>()
     /// The closures that end idle sessions.
     let scheduled = Log<@Sendable () -> Void>()
+    /// The times after which they are to run.
+    let delays = Log<Duration>()
 
     func source(spillLimit: Int64 = 1 << 30) -> SessionSource {
         var source = SessionSource()
@@ -112,7 +114,10 @@ final class FakeSystem: Sendable {
             sessions.add(session)
             return session
         }
-        source.schedule = { [scheduled] _, body in scheduled.add(body) }
+        source.schedule = { [scheduled, delays] delay, body in
+            delays.add(delay)
+            scheduled.add(body)
+        }
         return source
     }
 
@@ -140,12 +145,22 @@ final class FakeControl: ExchangeControl {
     let moves = Log<Int>()
     private let admits: Bool
     private let willOccupy: @Sendable () -> Void
+    private let takeStop: @Sendable (@escaping @Sendable (any Error) -> Void) -> Void
     let streamsResponse = false, attempt = 1
     let baseURL: URL? = nil, connectTimeout: Duration? = nil
 
-    init(admits: Bool = true, _ willOccupy: @escaping @Sendable () -> Void = {}) {
+    /// Makes a hold.
+    /// - Parameters:
+    ///   - admits: True to admit each request.
+    ///   - willOccupy: Runs before a slot is occupied.
+    ///   - takeStop: Takes the closure that stops the exchange.
+    init(
+        admits: Bool = true, _ willOccupy: @escaping @Sendable () -> Void = {},
+        takeStop: @escaping @Sendable (@escaping @Sendable (any Error) -> Void) -> Void = { _ in }
+    ) {
         self.admits = admits
         self.willOccupy = willOccupy
+        self.takeStop = takeStop
     }
 
     func occupySlot() -> Bool {
@@ -156,7 +171,7 @@ final class FakeControl: ExchangeControl {
     func didConnect() -> Bool { true }
     func waitsForNetwork() {}
     func bytesDidMove() { moves.add(1) }
-    func onStop(_ end: @escaping @Sendable (any Error) -> Void) {}
+    func onStop(_ end: @escaping @Sendable (any Error) -> Void) { takeStop(end) }
 }
 
 extension TransportEvent {
@@ -179,10 +194,15 @@ final class Received: Sendable {
     private let task = Lock<Task<Void, any Error>?>(nil)
 
     /// Sends a request.
-    /// - Parameter take: Runs after each event is noted, before the transport may report the next.
-    init(_ transport: URLSessionTransport, _ request: HTTPRequest, take: @escaping @Sendable (TransportEvent) async -> Void = { _ in }) {
+    /// - Parameters:
+    ///   - control: The pipeline's hold of the exchange; `nil` for none.
+    ///   - take: Runs after each event is noted, before the transport may report the next.
+    init(
+        _ transport: URLSessionTransport, _ request: HTTPRequest, under control: (any ExchangeControl)? = nil,
+        take: @escaping @Sendable (TransportEvent) async -> Void = { _ in }
+    ) {
         let sending = Task { [events] in
-            try await transport.send(request) { event in
+            try await transport.send(request, under: control) { event in
                 events.add(event.text)
                 await take(event)
             }

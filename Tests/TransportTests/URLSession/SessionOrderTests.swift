@@ -178,6 +178,21 @@ import FoundationNetworking
         #expect(received.events.entries == (isKnown ? ["head 200"] : []))
     }
 
+    @Test("an exchange that the pipeline stops ends with the given error, and its task is canceled")
+    func stopped() async throws {
+        let kept = Lock<(@Sendable (any Error) -> Void)?>(nil)
+        let control = FakeControl(takeStop: { stop in kept.withLock { $0 = stop } })
+        let received = Received(system.transport(), try request(), under: control), task = await system.task()
+        guard let stop = kept.withLock({ $0.take() }) else {
+            Issue.record("the pipeline cannot stop the exchange")
+            return
+        }
+        stop(Rejected())
+        #expect(await received.error() is Rejected)
+        await task.calls.wait { $0.contains("cancel") }
+        task.complete(NSURLErrorCancelled)
+    }
+
     @Test("a canceled exchange ignores every later event of its task")
     func lateEvents() async throws {
         let received = Received(system.transport(), try request()), task = await system.task()

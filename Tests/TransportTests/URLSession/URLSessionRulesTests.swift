@@ -74,7 +74,10 @@ import FoundationNetworking
     func networks() throws {
         var request = HTTPRequest(url: try url("https://example.com/"))
         #expect(NetworkTraits(refusedBy: request) == [])
-        #expect(NetworkTraits(refusedBy: request, reason: 2) == .constrained && NetworkTraits(refusedBy: request, reason: 9) == [])
+        for (reason, trait) in [NetworkTraits.cellular, .expensive, .constrained].enumerated() {
+            #expect(NetworkTraits(refusedBy: request, reason: reason) == trait)
+        }
+        #expect(NetworkTraits(refusedBy: request, reason: 9) == [])
         request.settings.excludedNetworks.insert(.cellular)
         #expect(NetworkTraits(refusedBy: request, reason: 1) == [.cellular, .expensive])
         request.settings.excludedNetworks.insert(.expensive)
@@ -115,6 +118,16 @@ import FoundationNetworking
         #expect(HTTPHeaders.acceptLanguage(of: Array(repeating: "en", count: 20)).hasSuffix("en;q=0.2"))
         let ness = Ness { $0.defaultHeaders["Accept-Language"] = HTTPHeaders.standardAcceptLanguage }
         #expect(ness.configuration.defaultHeaders["Accept-Language"]?.isEmpty == false)
+    }
+
+    @Test("without a User-Agent the program's name is sent, and not URLSession's own value", arguments: [URLSessionSystem.linux, .apple])
+    func userAgent(system: URLSessionSystem) throws {
+        for (name, expected) in [("X-Other", HTTPHeaders.defaultUserAgent), ("user-agent", "own")] {
+            let headers: HTTPHeaders = [name: "own"]
+            let request = HTTPRequest(url: try url("https://example.com/"), headers: headers)
+            let made = try URLSessionTransport.makeURLRequest(request, on: system)
+            #expect(made.value(forHTTPHeaderField: "User-Agent") == expected)
+        }
     }
 
     @Test("on Linux a body is compressed only if the request asks for that, because URLSession there would not notice a cut")
@@ -162,6 +175,14 @@ import FoundationNetworking
         let headers = ResponseHeaders.make(response, on: .apple)
         #expect(headers["X-Name"] == "é" && headers["Set-Cookie"] == "a=é")
         #expect(ResponseHeaders.make(response, on: .linux)["X-Name"] == misread("é"))
+    }
+
+    @Test("cookies that URLSession has joined are separated again, but not at a comma in quotes or in a date")
+    func joinedCookies() {
+        let expected = [
+            ["a=1", "b=2"], [#"a="1""#, "b=2"], [#"a="1, b=2""#, "c=3"], ["a=1; Expires=Wed, 09 Jun 2021 10:18:14 GMT", "b=2"],
+        ]
+        for cookies in expected { #expect(ResponseHeaders.splitCookies(cookies.joined(separator: ", ")) == cookies) }
     }
 
     @Test("a coding that the system does not know, and that was not requested, is not removed where the transport delivers it as it is")

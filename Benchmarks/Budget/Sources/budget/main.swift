@@ -1,6 +1,6 @@
 // Counts the allocations and tasks of a GET over a transport that responds immediately, by a promise and awaited, of another caller of an
-// exchange, and of a response from the memory cache, and the memory of a request that waits for its next retry. Counts do not depend on the
-// machine's load. Called by `.ci/allocations`, which holds the budget.
+// exchange, and of a response from the memory cache, and the memory of what waits: for a response, for that of another caller, for a chunk
+// of a stream, for a retry. Counts do not depend on the machine's load. Called by `.ci/allocations`, which holds the budget.
 //   budget                                     prints the counts
 //   budget NAME=ALLOCATIONS,TASKS NAME=KIB …   fails if a count is above its budget
 //   budget profile get|awaited|caller|cache COUNT      repeats one of them, for a profiler
@@ -50,79 +50,122 @@ let cached = Ness {
     for _ in 0..<count { _ = try await plain.httpRequest(.get, withUrl: "https://mock.test/x").response() }
 }
 
-/// Opens a gate once the given number of callers has joined.
-final class Joining: DuplicatedHandler {
-    private let gate: TestGate
+/// Opens a gate when it was reached so many times.
+final class Arrivals: Sendable {
+    let gate = TestGate()
     private let left: Mutex<Int>
 
-    init(_ count: Int, gate: TestGate) {
-        self.gate = gate
-        left = Mutex(count)
-    }
+    init(_ count: Int) { left = Mutex(count) }
 
-    func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
+    func add() {
         let isLast = left.withLock { left in
             left -= 1
             return left == 0
         }
         if isLast { gate.open() }
+    }
+}
+
+/// Lets callers share an exchange.
+struct Joining: DuplicatedHandler {
+    let callers: Arrivals
+
+    func decide(on duplicate: DuplicatedRequest) -> RequestDuplicatedDecision {
+        callers.add()
         return .useBothCompletion
     }
 }
 
 /// Sends requests that all share one exchange, which ends when the last of them has joined.
 @Sendable func share(_ count: Int) async throws {
-    let gate = TestGate(), joining = Joining(count - 1, gate: gate)
+    let callers = Arrivals(count - 1)
     let ness = Ness {
-        $0.transport = Instant(gate: gate)
-        $0.duplicatedHandler = joining
+        $0.transport = Instant(gate: callers.gate)
+        $0.duplicatedHandler = Joining(callers: callers)
     }
     let request = ness.httpRequest(.get, withUrl: "https://mock.test/x")
     let promises = (0..<count).map { _ in request.dataRequest() }
     for promise in promises { _ = try await promise.value }
 }
 
-/// Responds to each request with 503.
-struct Unavailable: Transport {
+/// Responds with a status when a gate opens, or with the head before.
+struct Slow: Transport {
+    var status = 200
+    var sendsHead = false
+    let gate: TestGate
+    var arrivals: Arrivals?
+
     func send(_ request: HTTPRequest, receive: @escaping @Sendable (TransportEvent) async throws -> Void) async throws {
-        try await receive(.head(statusCode: 503, headers: [:]))
+        if sendsHead { try await receive(.head(statusCode: status, headers: [:])) }
+        arrivals?.add()
+        await gate.wait()
+        if !sendsHead { try await receive(.head(statusCode: status, headers: [:])) }
     }
 }
 
-/// Opens a gate once the given number of requests waits for the next attempt.
-final class Retries: RequestObserver {
-    let gate = TestGate()
-    private let left: Mutex<Int>
+/// Notes each request that waits for its next attempt.
+struct Retries: RequestObserver {
+    let arrivals: Arrivals
 
-    init(_ count: Int) { left = Mutex(count) }
-
-    func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) {
-        let isLast = left.withLock { left in
-            left -= 1
-            return left == 0
-        }
-        if isLast { gate.open() }
-    }
+    func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) { arrivals.add() }
 }
 
-/// Returns the memory of each of `count` requests that wait for their next retry, in KiB.
-func kibibytesOfRetry(_ count: Int, _ send: @escaping @Sendable (RequestBuilder) -> Task<Void, Never>?) async -> Double {
-    let retries = Retries(count)
-    let ness = Ness {
-        $0.transport = Unavailable()
-        $0.retryBudget = RetryBudget(minimum: count)
-        $0.retryControl = .decide { _ in .retryAfter(3_600) }
-        $0.observers = [retries]
-    }
-    let request = ness.httpRequest(.post, withUrl: "https://mock.test/x").set(isIdempotent: true)
+/// Returns the memory of each of `count` requests that wait, in KiB.
+/// - Parameters:
+///   - waiting: Is reached by each request that waits.
+///   - send: Sends a request. Returns the task that waits for it; `nil` without one.
+func kibibytes(
+    _ count: Int, waiting: Arrivals, _ ness: Ness, _ method: HTTPMethod = .post, _ send: (RequestBuilder) -> Task<Void, Never>?
+) async -> Double {
+    let request = ness.httpRequest(method, withUrl: "https://mock.test/x").set(isIdempotent: true)
     allocations_begin()
     let tasks = (0..<count).map { _ in send(request) }
-    await retries.gate.wait()
-    // The last of them is about to sleep.
+    // The last of them is about to wait.
+    await waiting.gate.wait()
     let bytes = allocations_end().bytes
     ness.dropAllRequests()
     for task in tasks { await task?.value }
     return Double(bytes) / Double(count) / 1_024
+}
+
+/// Sends a request and keeps no promise.
+@Sendable func start(_ request: RequestBuilder) -> Task<Void, Never>? {
+    _ = request.dataRequest()
+    return nil
+}
+
+@Sendable func awaited(_ request: RequestBuilder) -> Task<Void, Never>? { Task { _ = try? await request.response() } }
+
+@Sendable func streamed(_ request: RequestBuilder) -> Task<Void, Never>? {
+    Task { do { for try await _ in request.streamRequest().chunks {} } catch {} }
+}
+
+/// A manager whose requests wait for a response, or for its body.
+func waitingForResponse(sendsHead: Bool = false, _ arrivals: Arrivals) -> Ness {
+    Ness {
+        $0.transport = Slow(sendsHead: sendsHead, gate: TestGate(), arrivals: arrivals)
+        $0.maximumConnectionsPerHost = .max
+    }
+}
+
+/// A manager whose requests wait for their second attempt.
+func waitingForRetry(_ arrivals: Arrivals) -> Ness {
+    let gate = TestGate()
+    gate.open()
+    return Ness {
+        $0.transport = Slow(status: 503, gate: gate)
+        $0.retryBudget = RetryBudget(minimum: .max)
+        $0.retryControl = .decide { _ in .retryAfter(3_600) }
+        $0.observers = [Retries(arrivals: arrivals)]
+    }
+}
+
+/// A manager whose requests share an exchange that waits for its response.
+func waitingForOthers(_ arrivals: Arrivals) -> Ness {
+    Ness {
+        $0.transport = Slow(gate: TestGate())
+        $0.duplicatedHandler = Joining(callers: arrivals)
+    }
 }
 
 var arguments = CommandLine.arguments.dropFirst()
@@ -153,14 +196,14 @@ for (name, cost) in costs {
         isOver = true
     }
 }
+let (responses, streams, retries, awaitedRetries) = (Arrivals(count), Arrivals(count), Arrivals(count), Arrivals(count))
+let others = Arrivals(count - 1)
 let waiting = [
-    (
-        "retry",
-        await kibibytesOfRetry(count) {
-            _ = $0.dataRequest(); return nil
-        }
-    ),
-    ("awaitedRetry", await kibibytesOfRetry(count) { request in Task { _ = try? await request.response() } }),
+    ("response", await kibibytes(count, waiting: responses, waitingForResponse(responses), start)),
+    ("member", await kibibytes(count, waiting: others, waitingForOthers(others), .get, start)),
+    ("stream", await kibibytes(count, waiting: streams, waitingForResponse(sendsHead: true, streams), streamed)),
+    ("retry", await kibibytes(count, waiting: retries, waitingForRetry(retries), start)),
+    ("awaitedRetry", await kibibytes(count, waiting: awaitedRetries, waitingForRetry(awaitedRetries), awaited)),
 ]
 for (name, size) in waiting {
     print("\(name): \(size) KiB while it waits")

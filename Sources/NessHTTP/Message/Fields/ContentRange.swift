@@ -6,9 +6,9 @@ package struct ContentRange: Hashable, Sendable {
     /// The length of the whole representation; `nil` if the server does not state it.
     package let size: Int64?
 
-    /// Reads the field; `nil` if the value is invalid or contradicts itself.
+    /// Reads the field; `nil` if the value is malformed or contradicts itself. Both properties are `nil` for `bytes */*`.
     package init?(_ value: String) {
-        let words = value.split(separator: " ", omittingEmptySubsequences: true)
+        let words = value.split(separator: " ")
         guard words.count == 2, words[0].equalsIgnoringCase("bytes") else { return nil }
         let halves = words[1].split(separator: "/", omittingEmptySubsequences: false)
         guard halves.count == 2 else { return nil }
@@ -19,7 +19,6 @@ package struct ContentRange: Hashable, Sendable {
             self.size = size
         }
         if halves[0] == "*" {
-            guard size != nil else { return nil }
             bytes = nil
             return
         }

@@ -93,7 +93,6 @@ package struct HeaderFieldValue {
     /// - Parameter isDelimiter: Returns true for the bytes that end the word. The position is then before the delimiter.
     /// - Returns: The text without surrounding white space.
     package mutating func word(upTo isDelimiter: (UInt8) -> Bool) -> String {
-        skipSpace()
         let end = rest.firstIndex(where: isDelimiter) ?? rest.endIndex
         let text = rest[..<end]
         rest = rest[end...]

@@ -6,7 +6,8 @@ extension Redactor {
     /// Checks whether a string may contain a secret, so that it must not be shown.
     ///
     /// In one line of prose a secret name counts if a `:` or `=` follows it: "invalid token" is shown, and "token: x" is not. In longer
-    /// text and in markup any secret name counts. The text is also searched with its percent-encoding and its JSON escapes decoded.
+    /// text and in markup any secret name counts. The text is also searched with its percent-encoding and its JSON escapes decoded, up to
+    /// three times. Text that is still encoded then counts as secret.
     /// - Parameter byAnyName: True if any secret name counts. `nil` to decide by the text.
     package func holdsSecret(_ text: String, byAnyName: Bool? = nil, isQuery: Bool = false) -> Bool {
         // A fast path: most strings contain none of these characters.
@@ -57,7 +58,8 @@ extension Redactor {
             } else if text[place] == UInt8(ascii: "\\"), place + 1 < text.count {
                 place += 1
                 if text[place] == UInt8(ascii: "u"), let unit = number(4) {
-                    result.append(unit < 0x80 ? UInt8(unit) : 0xFF)
+                    let scalar = Unicode.Scalar(UInt16(unit)) ?? "\u{FFFD}"
+                    result += String(scalar).utf8
                     place += 4
                 } else {
                     result.append("bfnrt".utf8.contains(text[place]) ? UInt8(ascii: " ") : text[place])
@@ -98,7 +100,7 @@ extension Redactor {
 
     /// Finds the user and the password before a host.
     ///
-    /// The scheme and the slashes may be missing, as in `user:password@host`. Without them, only a name with a password counts as a user.
+    /// The scheme and the slashes may be missing, as in `user:password@host`. Without slashes, only a name with a password counts as a user.
     static func userInformation(in text: Substring.UTF8View) -> Range<Substring.Index>? {
         let isSlash: (UInt8) -> Bool = { "/\\".utf8.contains($0) }
         var rest = text.drop(while: isSpace)
@@ -108,19 +110,20 @@ extension Redactor {
             !scheme.isEmpty && rest[scheme.endIndex...].first == UInt8(ascii: ":") && afterScheme.first.map(isSlash) == true
         if hasScheme { rest = afterScheme }
         let slashes = rest.prefix(while: isSlash).count
+        // Without a scheme, one slash starts a path.
         if slashes == 1 && !hasScheme { return nil }
         rest = rest.dropFirst(slashes)
         guard let end = endOfUser(in: rest, lastAt: rest.lastIndex(of: UInt8(ascii: "@"))) else { return nil }
-        return slashes > 1 || rest[..<end].contains(UInt8(ascii: ":")) ? rest.startIndex..<end : nil
+        return slashes > 0 || rest[..<end].contains(UInt8(ascii: ":")) ? rest.startIndex..<end : nil
     }
 
     /// Finds the `@` that ends the user and the password. `nil` without a user.
     /// - Parameters:
     ///   - text: The text from the authority to the end of the URL.
-    ///   - lastAt: The position of the last `@` in the text, or before the text.
+    ///   - lastAt: The position of the last `@` in the text. `nil` if it has none.
     private static func endOfUser<Text: BidirectionalCollection<UInt8>>(in text: Text, lastAt: Text.Index?) -> Text.Index?
     where Text.SubSequence: BidirectionalCollection {
-        guard let lastAt, lastAt > text.startIndex else { return nil }
+        guard let lastAt else { return nil }
         let authority = text.prefix { !"/\\?#".utf8.contains($0) }
         var at = authority.lastIndex(of: UInt8(ascii: "@"))
         let host = authority[(at.map { authority.index(after: $0) } ?? authority.startIndex)...]

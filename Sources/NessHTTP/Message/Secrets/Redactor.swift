@@ -96,7 +96,7 @@ package struct Redactor {
     /// Returns a string without secrets if it is JSON, or the start of JSON. JSON that is cut off is shown up to its last complete value.
     func json(_ text: String, isQuery: Bool = false, depth: Int = 0) -> (text: String, isCut: Bool)? {
         // White space and a byte order mark may come first.
-        guard let first = text.utf8.first(where: { $0 > 0x20 && $0 < 0x80 }), "{[\"".utf8.contains(first) else { return nil }
+        guard let first = text.utf8.first(where: { (0x21..<0x80).contains($0) }), "{[\"".utf8.contains(first) else { return nil }
         let bytes = Array(text.utf8)
         guard let scalars = JSONReader.scalars(of: bytes) else { return nil }
         var output: [UInt8] = []
@@ -210,8 +210,7 @@ package struct Redactor {
         var rest = masked(text).utf8[...]
         var shown = ""
         if let user = Self.userInformation(in: rest) {
-            didHide(String(Substring(rest[user])))
-            didHide(String(Substring(rest[user].drop { $0 != UInt8(ascii: ":") }.dropFirst())))
+            for secret in SecretValues.secrets(ofUser: rest[user]) { didHide(secret) }
             shown = String(Substring(rest[..<user.lowerBound])) + Self.mark
             rest = rest[user.upperBound...]
         }

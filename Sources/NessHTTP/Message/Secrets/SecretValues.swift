@@ -44,8 +44,14 @@ struct SecretValues {
         insert(words.last ?? "")
         guard words.count == 2, words[0].equalsIgnoringCase("basic"), let data = Data(base64Encoded: words[1]) else { return }
         let user = String(decoding: data, as: UTF8.self)
-        insert(user)
-        insert(String(Substring(user.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst())))
+        for secret in Self.secrets(ofUser: user.utf8[...]) { insert(secret) }
+    }
+
+    /// Returns the secrets in `user:password`: the whole string, and the password. If the password is empty, the user is the secret: some
+    /// APIs take a key in its place.
+    static func secrets(ofUser text: Substring.UTF8View) -> [String] {
+        let user = text.prefix { $0 != UInt8(ascii: ":") }, password = text[user.endIndex...].dropFirst()
+        return [text, password.isEmpty ? user : password].map { String(Substring($0)) }
     }
 
     /// Returns a string with a mark in the place of each value. If too many values start like a part of the string, the mark takes the

@@ -14,7 +14,6 @@ extension URL {
         var folder = URLComponents(url: baseURL, resolvingAgainstBaseURL: true)
         let query = folder?.percentEncodedQuery ?? ""
         folder?.query = nil
-        folder?.fragment = nil
         if let path = folder?.percentEncodedPath, !path.hasSuffix("/") { folder?.percentEncodedPath = path + "/" }
         // The first segment may have a colon, as in `documents:analyze`.
         let reference = scheme == nil ? relativeString : "./" + relativeString

@@ -115,7 +115,7 @@ struct ExchangeState: Sendable {
     /// - Returns: The parts that are released or canceled outside the lock.
     mutating func finish() -> (phase: Phase, body: HTTPBody?, timer: StartedTimer?) {
         defer { (phase, body) = (.finished, nil) }
-        return (phase, body, idleness.finish())
+        return (phase, body, idleness.timer)
     }
 }
 
@@ -137,6 +137,9 @@ struct IdleClock: Sendable {
     /// The number of checks that have started.
     private(set) var checkCount = 0
     private var planned: PlannedCheck?
+
+    /// The timer of the planned check; `nil` if none was planned.
+    fileprivate var timer: StartedTimer? { planned?.timer }
 
     /// A check that a timer will start.
     struct PlannedCheck: Sendable {
@@ -192,11 +195,6 @@ struct IdleClock: Sendable {
     mutating func plan(_ started: StartedTimer, ofCheck number: Int) -> StartedTimer? {
         if let planned, planned.number > number { return started }
         defer { planned = PlannedCheck(number: number, timer: started) }
-        return planned?.timer
-    }
-
-    fileprivate mutating func finish() -> StartedTimer? {
-        defer { planned = nil }
         return planned?.timer
     }
 }

@@ -25,14 +25,17 @@ final class ExchangeStep: Sendable {
     ///   - running: The registry of the requests in flight.
     ///   - waiting: The numbers of waiting requests.
     ///   - clock: The clock of every wait and timeout.
+    ///   - observers: Returns the manager's observers, for the circuit breaker.
     init(
         _ configuration: PipelineConfiguration, ledger: RetryLedger, running: RunningRequests, waiting: WaitingRequests,
-        clock: PipelineClock
+        clock: PipelineClock, observers: @escaping @Sendable () -> [any RequestObserver]
     ) {
         loaders = configuration.loaders[.exchange]
         groups = configuration.limitGroup.map { LimitGroups($0) }
         let hasGroups = groups != nil
-        breaker = hasGroups || configuration.circuitBreaker != nil ? CircuitBreaker(configuration.circuitBreaker, clock: clock) : nil
+        breaker =
+            hasGroups || configuration.circuitBreaker != nil
+            ? CircuitBreaker(configuration.circuitBreaker, clock: clock, observers: observers) : nil
         throttle = hasGroups || configuration.throttle != nil ? Throttle(configuration.throttle, clock: clock) : nil
         hosts = Limiter(limit: configuration.maximumConnectionsPerHost)
         total = configuration.maximumConcurrentRequests.map { Limiter(limit: $0) }

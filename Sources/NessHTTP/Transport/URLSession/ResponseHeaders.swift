@@ -50,7 +50,6 @@ package enum ResponseHeaders {
                 piece[name.endIndex...].first == UInt8(ascii: "=") && !name.isEmpty && !name.contains { " ,\"".utf8.contains($0) }
             if cookies.isEmpty || (looksLikeCookie && !isQuoted) {
                 cookies.append(String(Substring(piece)))
-                isQuoted = false
             } else {
                 cookies[cookies.count - 1] += ", " + Substring(piece)
             }
