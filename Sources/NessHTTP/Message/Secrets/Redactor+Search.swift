@@ -100,7 +100,8 @@ extension Redactor {
 
     /// Finds the user and the password before a host.
     ///
-    /// The scheme and the slashes may be missing, as in `user:password@host`. Without slashes, only a name with a password counts as a user.
+    /// The scheme and the slashes may be missing, as in `user:password@host`. Without slashes, only a name with a password counts as a
+    /// user.
     static func userInformation(in text: Substring.UTF8View) -> Range<Substring.Index>? {
         let isSlash: (UInt8) -> Bool = { "/\\".utf8.contains($0) }
         var rest = text.drop(while: isSpace)
