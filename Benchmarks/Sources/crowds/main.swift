@@ -1,6 +1,6 @@
 // The cost of a request among many over sockets, with Ness, AsyncHTTPClient and URLSession: requests that wait for a slow response, each of the
 // same or another origin, over HTTP/1.1 and HTTP/2, and streams with slow readers. It needs nginx, for HTTP/2 also openssl and libcurl 8.5.
-//   swift run -c release --package-path Benchmarks crowds
+//   swift run -c release --package-path Benchmarks crowds            all, or those whose names contain the argument
 //   ../.ci/libcurl newest swift run -c release --package-path Benchmarks crowds
 import AsyncHTTPClient
 import Foundation
@@ -34,13 +34,19 @@ struct Client: Sendable {
 
 func pause() async throws { try await Task.sleep(for: .milliseconds(100)) }
 
-let ness = Ness {
-    $0.transport = transport
-    if let trusted { $0.serverTrust = .pinned(["127.0.0.1": .authorities(trusted)]) }
-    $0.maximumConnectionsPerHost = .max
-    $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
-    $0.timeout = .seconds(600)
+func manager(trusting certificates: Certificates? = nil) -> Ness {
+    Ness {
+        $0.transport = transport
+        // A pinned host requires https.
+        if let certificates { $0.serverTrust = .pinned(["*": .authorities(certificates)]) }
+        $0.maximumConnectionsPerHost = .max
+        $0.duplicatedHandler = DefaultDuplicatedHandler.requestAllSeparately
+        $0.timeout = .seconds(600)
+    }
 }
+
+let plain = manager(), secured = manager(trusting: trusted)
+@Sendable func request(_ url: String) -> RequestBuilder { (url.hasPrefix("https") ? secured : plain).httpRequest(.get, withUrl: url) }
 var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
 configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 16_384
 if let certificate {
@@ -54,10 +60,10 @@ sessionConfiguration.httpMaximumConnectionsPerHost = 16_384
 let session = URLSession(configuration: sessionConfiguration)
 let clients = [
     Client(name: "Ness") {
-        try await ness.httpRequest(.get, withUrl: $0).dataRequest().value.responseData.count
+        try await request($0).dataRequest().value.responseData.count
     } drain: {
         var length = 0
-        for try await chunk in ness.httpRequest(.get, withUrl: $0).streamRequest().chunks {
+        for try await chunk in request($0).streamRequest().chunks {
             length += chunk.count
             try await pause()
         }
@@ -87,6 +93,7 @@ struct Crowd {
     let name: String
     var sizes = [10, 100, 1_000, 5_000]
     var isStreamed = false
+    var usesHTTP2 = false
     /// Returns the URL of a request.
     let url: @Sendable (Int) -> String
 }
@@ -101,12 +108,17 @@ var crowds = [
 if let certificate {
     let start = certificate.url.absoluteString
     // AsyncHTTPClient opens one connection, on which nginx takes 128 requests at a time.
-    crowds.append(Crowd(name: "a GET that waits for a second over HTTP/2", sizes: [10, 100]) { "\(start)/slow?\($0)" })
+    crowds.append(
+        Crowd(name: "a GET that waits for a second over HTTP/2", sizes: [10, 100], usesHTTP2: true) { "\(start)/slow?\($0)" })
 }
 
-for crowd in crowds {
+let chosen = CommandLine.arguments.dropFirst().first
+for crowd in crowds where chosen.map(crowd.name.contains) ?? true {
     for count in crowd.sizes where !isQuick || count <= 100 {
-        let able = clients.filter { count <= $0.limit && (!crowd.isStreamed || $0.drain != nil) }
+        let able = clients.filter {
+            // URLSession does not trust the server's certificate.
+            count <= $0.limit && (!crowd.isStreamed || $0.drain != nil) && (!crowd.usesHTTP2 || $0.name != "URLSession")
+        }
         let length = crowd.isStreamed ? 64 << 10 : Upstream.bodySize
         let costs = try await Rounds.measure(
             rounds(5),

@@ -115,7 +115,7 @@ struct Retries: RequestObserver {
 ///   - waiting: Is reached by each request that waits.
 ///   - send: Sends a request. Returns the task that waits for it; `nil` without one.
 func kibibytes(
-    _ count: Int, waiting: Arrivals, _ ness: Ness, _ method: HTTPMethod = .post, _ send: (RequestBuilder) -> Task<Void, Never>?
+    _ count: Int, waiting: Arrivals, _ ness: Ness, by method: HTTPMethod = .post, _ send: (RequestBuilder) -> Task<Void, Never>?
 ) async -> Double {
     let request = ness.httpRequest(method, withUrl: "https://mock.test/x").set(isIdempotent: true)
     allocations_begin()
@@ -200,7 +200,7 @@ let (responses, streams, retries, awaitedRetries) = (Arrivals(count), Arrivals(c
 let others = Arrivals(count - 1)
 let waiting = [
     ("response", await kibibytes(count, waiting: responses, waitingForResponse(responses), start)),
-    ("member", await kibibytes(count, waiting: others, waitingForOthers(others), .get, start)),
+    ("member", await kibibytes(count, waiting: others, waitingForOthers(others), by: .get, start)),
     ("stream", await kibibytes(count, waiting: streams, waitingForResponse(sendsHead: true, streams), streamed)),
     ("retry", await kibibytes(count, waiting: retries, waitingForRetry(retries), start)),
     ("awaitedRetry", await kibibytes(count, waiting: awaitedRetries, waitingForRetry(awaitedRetries), awaited)),
