@@ -139,7 +139,7 @@ for crowd in crowds where chosen.map(crowd.name.contains) ?? true {
         for client in able {
             let micros = costs.micros(client.name, per: count, of: \.processorSeconds)
             try Growth(
-                plot: "Over sockets: \(crowd.name)", kind: "\(crowd.name), \(client.name)", count: count, micros: micros, instructions: nil
+                plot: "Over sockets: \(crowd.name)", kind: client.name, count: count, micros: micros, instructions: nil
             ).report()
         }
     }

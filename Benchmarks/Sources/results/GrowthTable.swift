@@ -8,8 +8,11 @@ struct GrowthOfKind {
     let records: [Growth]
 
     static func group(_ all: [Growth]) -> [GrowthOfKind] {
-        let kinds = all.reduce(into: [String]()) { if !$0.contains($1.kind) { $0.append($1.kind) } }
-        return kinds.map { kind in GrowthOfKind(kind: kind, records: all.filter { $0.kind == kind }.sorted { $0.count < $1.count }) }
+        let kinds = all.reduce(into: [[String]]()) { if !$0.contains([$1.plot, $1.kind]) { $0.append([$1.plot, $1.kind]) } }
+        return kinds.map { kind in
+            let records = all.filter { [$0.plot, $0.kind] == kind }
+            return GrowthOfKind(kind: kind[1], records: records.sorted { $0.count < $1.count })
+        }
     }
 
     var plot: String { records[0].plot }
@@ -37,18 +40,18 @@ func growthSummary(_ kinds: [GrowthOfKind]) -> String {
         When the number of waiting requests, callers of one exchange, handlers, links or cookies grows tenfold, the instructions of one grow by
         a factor of at most \(figure(worst)), and its time by one of at most \(figure(time)).
         """
-    let names = ["Ness", "AsyncHTTPClient"]
-    let overSockets = names.compactMap { name in worstTime { $0.kind.hasSuffix(", \(name)") }.map { "\(figure($0)) with \(name)" } }
-    if !overSockets.isEmpty { text += " Over sockets, the time grows by at most \(overSockets.joined(separator: ", and "))." }
+    if let own = worstTime({ $0.kind == "Ness" }), let other = worstTime({ $0.kind == "AsyncHTTPClient" }) {
+        text +=
+            "\nOver sockets, the time grows by a factor of at most \(figure(own)), and that of AsyncHTTPClient by one of \(figure(other))."
+    }
     return text
 }
 
 /// Makes the section about growth: the plots are in the folder beside the page.
 func growthSection(_ kinds: [GrowthOfKind]) -> String {
     let plots = kinds.reduce(into: [String]()) { if !$0.contains($1.plot) { $0.append($1.plot) } }
-    let counts = Set(kinds.flatMap { $0.records.map(\.count) }).sorted()
     let parts = plots.map { plot in
-        let own = kinds.filter { $0.plot == plot }
+        let own = kinds.filter { $0.plot == plot }, counts = Set(own.flatMap { $0.records.map(\.count) }).sorted()
         let rows = own.map { kind in
             [kind.kind]
                 + counts.map { count in kind.records.first { $0.count == count }.map { figure(median($0.micros)) } ?? "" }
@@ -58,8 +61,9 @@ func growthSection(_ kinds: [GrowthOfKind]) -> String {
         return "### \(plot)\n\n![\(plot)](Plots/\(fileName(plot)))\n\n\(table(header, rows))\n"
     }
     let reasons = kinds.compactMap { kind -> String? in
-        let reason = reasonsOfGrowth[kind.kind]
-        return (kind.factorOfInstructions ?? 0) > 1.05 || reason != nil ? "- **\(kind.kind)**: \(reason ?? notExplained)" : nil
+        let name = kind.kind == "Ness" ? kind.plot : kind.kind, reason = reasonsOfGrowth[name]
+        guard (kind.factorOfInstructions ?? 0) > 1.05 || reason != nil else { return nil }
+        return "- **\(name)**: \((reason ?? notExplained).replacing("\n", with: "\n  "))"
     }
     return """
         ## One among many

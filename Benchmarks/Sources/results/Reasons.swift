@@ -83,6 +83,13 @@ let reasonsOfGrowth: [String: String] = [
     "a caller that is dropped, the last caller first": """
     With 100 callers, many are dropped before their tasks have started, which takes less. From 1,000 on the cost stays the same.
     """,
+    "Over sockets: a GET that waits for a second": """
+    From 1,000 to 5,000, the time of AsyncHTTPClient grows as well. Each request has a connection, so the likely cause is the kernel's memory for
+    5,000 sockets, which no longer fits the processor's caches.
+    """,
+    "a GET, with a group for each path": """
+    Under callgrind, 10,000 requests take longer than a window of the circuit breaker, so each of them makes the state of its group again.
+    """,
     "a download beside as many others": """
     The time is the kernel's: ext4 searches for an inode that was not in use a moment ago, and each download creates and removes files.
     With 100 a download takes 546,000 instructions, with 1,000 it takes 551,000.

@@ -74,9 +74,9 @@ final class CircuitBreaker: Sendable {
     private let limit: CircuitBreakerLimit?
     private let clock: PipelineClock
     private let circuits = Lock<Circuits>([:])
-    private let observers: @Sendable () -> [any RequestObserver]
-    /// Notifies the observers, of one change after the other.
-    private let notifications = DispatchQueue(label: "ness.circuit-breaker")
+    private let onChange: @Sendable (CircuitBreakerChange) -> Void
+    /// Reports the changes, one after the other.
+    private let reports = DispatchQueue(label: "ness.circuit-breaker")
     /// The number of circuits at which circuits without recent requests are removed: a crawler visits any number of hosts.
     private static let crowd = 1_000
 
@@ -84,11 +84,11 @@ final class CircuitBreaker: Sendable {
     /// - Parameters:
     ///   - limit: The limits for each origin, for requests whose group has none; `nil` for none.
     ///   - clock: The clock that measures the times.
-    ///   - observers: Returns the observers of changes.
-    init(_ limit: CircuitBreakerLimit?, clock: PipelineClock, observers: @escaping @Sendable () -> [any RequestObserver]) {
+    ///   - onChange: Receives the changes of states, one after the other, on a background queue.
+    init(_ limit: CircuitBreakerLimit?, clock: PipelineClock, onChange: @escaping @Sendable (CircuitBreakerChange) -> Void) {
         self.limit = limit
         self.clock = clock
-        self.observers = observers
+        self.onChange = onChange
     }
 
     /// Makes the caller's error, a `NessError.Kind.circuitOpen`, from a reason.
@@ -137,15 +137,12 @@ final class CircuitBreaker: Sendable {
         }
     }
 
-    /// Changes a circuit, and notifies the observers of another state.
+    /// Changes a circuit, and reports another state.
     private func change(_ circuits: inout Circuits, _ key: LimitKey, to circuit: Circuit?) {
         let old = circuits[key]?.state ?? .closed, new = circuit?.state ?? .closed
         circuits[key] = circuit
         guard old != new else { return }
-        notifications.async { [observers] in
-            let change = CircuitBreakerChange(old, new, of: key)
-            for observer in observers() { observer.circuitBreakerDidChange(change) }
-        }
+        reports.async { [onChange] in onChange(CircuitBreakerChange(old, new, of: key)) }
     }
 
     enum Outcome { case worked, failed, unknown }

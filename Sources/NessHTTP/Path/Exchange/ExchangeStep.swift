@@ -35,7 +35,9 @@ final class ExchangeStep: Sendable {
         let hasGroups = groups != nil
         breaker =
             hasGroups || configuration.circuitBreaker != nil
-            ? CircuitBreaker(configuration.circuitBreaker, clock: clock, observers: observers) : nil
+            ? CircuitBreaker(configuration.circuitBreaker, clock: clock) { change in
+                for observer in observers() { observer.circuitBreakerDidChange(change) }
+            } : nil
         throttle = hasGroups || configuration.throttle != nil ? Throttle(configuration.throttle, clock: clock) : nil
         hosts = Limiter(limit: configuration.maximumConnectionsPerHost)
         total = configuration.maximumConcurrentRequests.map { Limiter(limit: $0) }
