@@ -12,7 +12,7 @@ extension Ness.Configuration {
     /// - Parameters:
     ///   - factory: The receiver of the metrics; `nil` for that of `MetricsSystem`.
     ///   - address: Returns the value of `server.address`. Runs off the main thread. By default the host of the URL. For a manager that
-    ///     sends to any number of hosts, return `nil`.
+    ///     sends to any number of hosts, return `nil`. For a circuit breaker it gets a GET of the breaker's origin.
     public mutating func measure(
         with factory: (any MetricsFactory)? = nil, serverAddress address: @escaping @Sendable (HTTPRequest) -> String? = { $0.url.host }
     ) { observers.append(RequestMeter(factory, serverAddress: address)) }

@@ -135,7 +135,7 @@ final class PartialFile: Sendable {
         state = Lock(State(record: record, synced: found?.synced, records: records, pacing: pacing, file: file))
     }
 
-    /// Opens and locks a partial file. Makes an empty one if there is none.
+    /// Opens a partial file, or creates it, and locks it.
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - lock: Locks the file. Tests rename it at that moment.

@@ -67,15 +67,10 @@ import Testing
 
     @Test("a drop with a reason is a drop for observers, and only the caller gets the reason")
     func reason() async {
-        let recorder = Recorder(), reached = TestGate()
-        let rig = ObserverTests.rig([recorder])
-        rig.mock.on(.get, "/x") { _ in
-            reached.open()
-            await TestGate().wait()
-            return .status(200)
-        }
+        let recorder = Recorder(), rig = ObserverTests.rig([recorder])
+        rig.mock.on(.get, "/x", after: TestGate()) { _ in .status(200) }
         let promise = rig.ness.httpRequest(withUrl: "x").dataRequest()
-        await reached.wait()
+        await rig.mock.waitUntil { $0.requests.count == 1 }
         promise.drop(becauseOf: Rejected(name: "enough"))
         await #expect(throws: Rejected(name: "enough")) { _ = try await promise.value }
         await recorder.log.wait { $0.contains("end") }

@@ -218,6 +218,9 @@ import Testing
         #expect(Redactor(names).redacted(text: #"error: {"cl\u00e9":"hunter2"}"#) == "<redacted>")
         let request = HTTPRequest(url: try url("http://h.test/"), headers: ["X-Token": "p\u{E4}ssword"])
         #expect(request.redactor.redacted(text: #"no: p\u00e4ssword"#) == "<redacted>")
+        var form = HTTPRequest(.post, url: request.url)
+        form.body = HTTPBody(Data("token=p\u{1F511}ssword".utf8), contentType: "application/x-www-form-urlencoded")
+        #expect(form.redactor.redacted(text: #"no: p\ud83d\udd11ssword"#) == "<redacted>")
     }
 
     @Test(

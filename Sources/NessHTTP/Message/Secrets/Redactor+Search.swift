@@ -47,24 +47,26 @@ extension Redactor {
     private static func decoded(_ text: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         var place = 0
-        func number(_ count: Int) -> Int? {
-            let digits = text[(place + 1)...].prefix(count).compactMap(\.hexDigitValue)
+        func number(at start: Int, _ count: Int) -> Int? {
+            let digits = text[start...].prefix(count).compactMap(\.hexDigitValue)
             return digits.count == count ? digits.reduce(0) { $0 << 4 | Int($1) } : nil
         }
         while place < text.count {
-            if text[place] == UInt8(ascii: "%"), let byte = number(2) {
+            if text[place] == UInt8(ascii: "%"), let byte = number(at: place + 1, 2) {
                 result.append(UInt8(byte))
                 place += 3
             } else if text[place] == UInt8(ascii: "\\"), place + 1 < text.count {
-                place += 1
-                if text[place] == UInt8(ascii: "u"), let unit = number(4) {
-                    let scalar = Unicode.Scalar(UInt16(unit)) ?? "\u{FFFD}"
-                    result += String(scalar).utf8
-                    place += 4
-                } else {
-                    result.append("bfnrt".utf8.contains(text[place]) ? UInt8(ascii: " ") : text[place])
+                // Two escapes may be one character (UTF-16).
+                var units: [UInt16] = []
+                while text[place...].starts(with: #"\u"#.utf8), let unit = number(at: place + 2, 4) {
+                    units.append(UInt16(unit))
+                    place += 6
                 }
-                place += 1
+                result += String(decoding: units, as: UTF16.self).utf8
+                guard units.isEmpty else { continue }
+                let escaped = text[place + 1]
+                result.append("bfnrt".utf8.contains(escaped) ? UInt8(ascii: " ") : escaped)
+                place += 2
             } else {
                 result.append(text[place])
                 place += 1
