@@ -26,7 +26,7 @@ let reasons: [String: String] = [
     connection from being read. On two cores, both threads compete with the server.
     """,
     "Upload of 1 GiB from a file": """
-    curl reads the file into libcurl's buffer. Ness reads it into memory of its own, which it checks and copies.
+    curl reads the file into libcurl's buffer. Ness reads it into a buffer, checks the length, and copies it to that of libcurl.
     """,
     "Latency at": """
     Each request and each response passes through two threads, libcurl's and the caller's. Beside a download both cores are busy, so each
