@@ -158,10 +158,11 @@ extension InspectorPage {
           refresher(request, span) { return this.#overlapping(request, span, "refresh")[0]; }
           refreshWaiters(request, span) { return this.#overlapping(request, span, "refreshWait").sort((a, b) => a.id - b.id); }
 
-          // Returns the requests to the same host that ran only during a span. A token refresh usually sends one of them.
+          // Returns the requests to the same host that ran only during a span, the longest first: that of a token refresh fills the span.
           within({ host }, span) {
             const isWithin = ({ start, end }) => start >= span.start && end != null && end <= (span.end ?? Infinity);
-            return this.inOrder().filter((other) => other.host === host && other.exchanges.length && isWithin(other));
+            const others = this.inOrder().filter((other) => other.host === host && other.exchanges.length && isWithin(other));
+            return others.sort((a, b) => (b.end - b.start) - (a.end - a.start));
           }
 
           // Returns the other requests with a span of a kind at the same time, the likeliest first: a credential usually belongs to a host.
