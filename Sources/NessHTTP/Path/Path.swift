@@ -240,7 +240,8 @@ final class Pipeline: Sendable {
     }
 
     /// Continues with the cache, and below it with a flight.
-    @inline(__always)
+    // Not inlined: the frames of a task lie in slabs of 984 bytes, and a frame of more than half of one wastes the rest.
+    @inline(never)
     private func cached(_ request: HTTPRequest, _ context: CallContext) async throws -> HTTPResponse {
         guard let cache else { return try await flights.share(request, context) }
         return try await cache.load(request, over: CacheUpstream(flights: flights, context: context))

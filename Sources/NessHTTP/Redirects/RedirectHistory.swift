@@ -2,26 +2,28 @@ import Foundation
 
 /// The redirects that a flight has followed.
 struct RedirectHistory: Sendable {
-    /// The request of the caller, whose options apply to all that follow.
-    private let caller: HTTPRequest
-    /// The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
-    private let credentialScope: URL?
-    private let environment: ServerEnvironment
+    /// The context of the flight. The options of its caller's request apply to all that follow.
+    private let context: CallContext
     /// The most bytes that are received of the body of a redirect that is followed, and that `HTTPResponse.history` keeps.
     static let bodyLimit = 64 << 10
 
-    /// The redirects so far, oldest first, each with the start of its body.
-    private(set) var history: [HTTPResponse] = []
-    /// The number of received bytes in their bodies.
-    private(set) var byteCount = 0
-    /// The redirect that led to the current request; `nil` if the caller's closure chose the request, and is responsible for it.
-    private var last: HTTPResponse?
-
-    init(of caller: HTTPRequest, keepingCredentialInside scope: URL?, in environment: ServerEnvironment) {
-        self.caller = caller
-        credentialScope = scope
-        self.environment = environment
+    private struct Fields: Sendable {
+        var history: [HTTPResponse] = []
+        var byteCount = 0
+        var last: HTTPResponse?
     }
+
+    // A box, because a waiting request keeps the frame that the history is in. `nil` before the first redirect.
+    private var box: CopyOnWriteBox<Fields>?
+
+    /// The redirects so far, oldest first, each with the start of its body.
+    var history: [HTTPResponse] { box?.fields.history ?? [] }
+    /// The number of received bytes in their bodies.
+    var byteCount: Int { box?.fields.byteCount ?? 0 }
+    /// The redirect that led to the current request; `nil` if the caller's closure chose the request, and is responsible for it.
+    private var last: HTTPResponse? { box?.fields.last }
+
+    init(in context: CallContext) { self.context = context }
 
     /// Returns the error of a request. If the request is invalid, the error is that of the redirect that led to it.
     @inline(never)
@@ -33,7 +35,8 @@ struct RedirectHistory: Sendable {
     /// Returns the request that a redirect asks for; `nil` if the response is not a redirect.
     @inline(never)
     func following(_ response: HTTPResponse) -> HTTPRequest? {
-        guard var request = response.redirectRequest(keepingCredentialInside: credentialScope) else { return nil }
+        guard var request = response.redirectRequest(keepingCredentialInside: context.credentialScope) else { return nil }
+        let environment = context.options.environment
         if environment.contains(response.request) { environment.removeStrayed(environment.defaultHeaders, from: &request) }
         request.removeCacheConditions()
         return request
@@ -59,12 +62,19 @@ struct RedirectHistory: Sendable {
     @inline(never)
     mutating func follow(_ response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy) async throws -> HTTPRequest? {
         guard let step = try await step(after: response, to: following, by: policy) else { return nil }
-        byteCount += response.body.count
+        add(response, isDecided: step.isDecided)
+        return step.request
+    }
+
+    @inline(never)
+    private mutating func add(_ response: HTTPResponse, isDecided: Bool) {
+        var fields = box?.fields ?? Fields()
+        fields.byteCount += response.body.count
         var kept = response
         kept.body = Data(kept.body.prefix(Self.bodyLimit))
-        history.append(kept)
-        last = step.isDecided ? nil : response
-        return step.request
+        fields.history.append(kept)
+        fields.last = isDecided ? nil : response
+        box = CopyOnWriteBox(fields)
     }
 
     @inline(never)
@@ -85,7 +95,7 @@ struct RedirectHistory: Sendable {
             }
         }
         guard history.count < limit else { throw failure(.redirect, response, "more than \(limit) redirects") }
-        if let decided { return (decided.inheriting(from: caller), true) }
+        if let decided { return (decided.inheriting(from: context.call.request), true) }
         guard let scheme = following.url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             throw failure(.redirect, response, "the redirect leads to \(following.url.scheme ?? "no scheme"), not to http or https")
         }

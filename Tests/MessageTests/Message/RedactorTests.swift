@@ -183,8 +183,11 @@ import Testing
     @Test("a credential that the request sent under any name is masked where a string repeats it, even without its scheme")
     func repeatedCredential() throws {
         for name in ["note", "token"] {
-            // The second is `user:hunter2`.
-            for (credential, parts) in [("Bearer abcdef123", ["abcdef123"]), ("Basic dXNlcjpodW50ZXIy", ["dXNlcjpodW50ZXIy", "hunter2"])] {
+            // The last is `user:hunter2`.
+            for (credential, parts) in [
+                ("Bearer abcdef123", ["abcdef123"]), ("Bearer  abcdef123", ["abcdef123"]),
+                ("Basic dXNlcjpodW50ZXIy", ["dXNlcjpodW50ZXIy", "hunter2"]),
+            ] {
                 let query = credential.replacingOccurrences(of: " ", with: "%20")
                 let request = HTTPRequest(url: try TestSupport.url("http://h.test/?\(name)=\(query)"))
                 for part in parts {

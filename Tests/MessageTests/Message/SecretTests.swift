@@ -148,6 +148,12 @@ import Testing
         for request in requests { #expect(request.redactor.masked(text) == "<redacted> is wrong") }
     }
 
+    @Test("a credential is masked without the spaces around it", arguments: ["Bearer  4711081512", "Bearer 4711081512 "])
+    func spaces(field: String) throws {
+        let request = HTTPRequest(url: try url("http://h.test/"), headers: ["Authorization": field])
+        #expect(request.redactor.masked("got 4711081512.") == "got <redacted>.")
+    }
+
     @Test(
         "a number that the request sent as a secret is masked in a string, and as a number or a string of JSON",
         arguments: [
@@ -196,6 +202,12 @@ import Testing
         #expect(Redactor().redacted(body: Data(shown.utf8), contentType: nil) == shown)
         let deeper = try nested("Fluffles", 8), hidden = try nested("<redacted>", 8)
         #expect(Redactor().redacted(text: deeper) == hidden)
+        // In a URL, the parameter that contains them counts as one level.
+        func target(_ json: String) -> String { "/?a=\(PercentEncoding.encode(json))" }
+        let parameter = target(try nested("Fluffles", 6))
+        #expect(Redactor().redacted(urlText: parameter) == parameter)
+        let deeperTarget = target(try nested("Fluffles", 7)), hiddenTarget = target(try nested("<redacted>", 7))
+        #expect(Redactor().redacted(urlText: deeperTarget) == hiddenTarget)
     }
 
     @Test("JSON after white space or a byte order mark is shown without its secrets", arguments: [" ", "\n ", "\u{FEFF}"])

@@ -143,9 +143,10 @@ package struct Redactor {
         return zip(scalars.objects, isSecret).filter { $1 ?? ($0.end == nil) }.map { object, _ in object.start..<(object.end ?? .max) }
     }
 
-    /// Checks whether a string is a credential as in an `Authorization` field: a scheme and one token (RFC 9110, 11.4).
+    /// Checks whether a string is a credential as in an `Authorization` field: a scheme, spaces and one token (RFC 9110, 11.4).
     static func isCredential(_ text: String) -> Bool {
-        let words = text.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        let words = text.utf8.split(separator: UInt8(ascii: " "))
+        // A shorter word is a part of a sentence, as in "Bearer token".
         guard words.count == 2, words[1].count >= 6 else { return false }
         switch Substring(words[0]).asciiLowercased {
         case "bearer": return true
@@ -285,7 +286,7 @@ package struct Redactor {
         }
     }
 
-    /// Checks whether a body has several parts, by its type or, if the type does not say so, by its content.
+    /// Checks whether a body has several parts, by its type or, if the type does not say so, by its first KiB.
     package static func hasParts(_ body: Data, _ contentType: String?) -> Bool {
         if contentType?.asciiLowercased.startsExactly(with: "multipart/") == true { return true }
         let start = body.prefix(1_024).map(\.asciiLowercased)

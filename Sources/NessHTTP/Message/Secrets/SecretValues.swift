@@ -38,9 +38,10 @@ struct SecretValues {
         insert(credential: field.value)
     }
 
-    /// Adds what follows the scheme of a credential, and the user and the password of Basic.
+    /// Adds what follows the scheme of a credential, without the spaces around it, and the user and the password of Basic.
     private mutating func insert(credential: String) {
-        let words = credential.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1).map { String(Substring($0)) }
+        let words = credential.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+            .map { HeaderFieldValue.trimmed(String(Substring($0))) }
         insert(words.last ?? "")
         guard words.count == 2, words[0].equalsIgnoringCase("basic"), let data = Data(base64Encoded: words[1]) else { return }
         let user = String(decoding: data, as: UTF8.self)

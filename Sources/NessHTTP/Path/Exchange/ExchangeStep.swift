@@ -225,16 +225,26 @@ final class ExchangeStep: Sendable {
         return try await running.work(context.options.epoch) {
             let loaders = loaders(of: context)
             if loaders.isEmpty { return try await wire.send(request, exchange, in: context, isLate: true) }
-            return try await loaders.load(request, in: context) { [self] request, context in
-                // An extra request: the loader sends the request again while it waits for the first response.
-                let isCounted = !context.isLoaderMade
-                let isFirst = isCounted && exchange.beginSending()
-                defer { if isCounted { exchange.endSending() } }
-                if isCounted, !isFirst, !ledger.takeRetry() { throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest) }
-                // What a loader has changed is checked like any other request.
-                return try await wire.send(OutgoingCheck.checked(request.withOneCookieField), exchange, in: context, isLate: true)
-            }
+            return try await loaders.load(request, in: context) { [self] in try await sendBelowLoaders($0, exchange, $1) }
         }
+    }
+
+    /// Sends a request that the application's loaders have passed on.
+    @inline(never)
+    private func sendBelowLoaders(_ request: HTTPRequest, _ exchange: Exchange, _ context: CallContext) async throws -> HTTPResponse {
+        try beginSending(exchange, context)
+        defer { if !context.isLoaderMade { exchange.endSending() } }
+        // What a loader has changed is checked like any other request.
+        return try await wire.send(checked(request, nil), exchange, in: context, isLate: true)
+    }
+
+    /// Counts a request of the caller, and takes it from the retry budget if it is an extra request: the loader sends the request again
+    /// while it waits for the first response.
+    @inline(never)
+    private func beginSending(_ exchange: Exchange, _ context: CallContext) throws {
+        guard !context.isLoaderMade, !exchange.beginSending(), !ledger.takeRetry() else { return }
+        exchange.endSending()
+        throw context.error(.duplicate, RetryLedger.refusalOfExtraRequest)
     }
 }
 

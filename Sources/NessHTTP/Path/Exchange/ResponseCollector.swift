@@ -78,6 +78,7 @@ final class ResponseCollector: Sendable {
     var mayWait: Bool { sink != nil }
 
     /// Receives an event of a response that is collected in memory: no asynchronous call is made for it.
+    @inline(never)
     func receiveInMemory(_ event: TransportEvent) throws {
         switch event {
         case .head(let statusCode, let headers):
@@ -142,14 +143,29 @@ final class ResponseCollector: Sendable {
         exchange.holdBack(true)
         defer { exchange.holdBack(false) }
         do {
-            let response = makeResponse(head.statusCode, head.headers, Data(), state.withLock { $0.connection })
-            guard try await sink.begin(response, judgedBy: context.validators) else { return head.useInMemory }
-            // If a download is split into parts, only the sink knows the size of the whole file.
-            try checkLimit(sink.progress?.total, makeResponse(head.statusCode, head.headers))
+            guard try await sink.begin(bodyless(head), judgedBy: context.validators) else { return head.useInMemory }
+            try checkSize(of: sink, head)
             return .takenBySink
-        } catch let error as NessError where error.kind == .validation {
-            return .rejected(error)
+        } catch {
+            return try Self.rejected(by: error)
         }
+    }
+
+    @inline(never)
+    private func bodyless(_ head: CheckedHead) -> HTTPResponse {
+        makeResponse(head.statusCode, head.headers, Data(), state.withLock { $0.connection })
+    }
+
+    /// If a download is split into parts, only the sink knows the size of the whole file.
+    @inline(never)
+    private func checkSize(of sink: any BodySink, _ head: CheckedHead) throws {
+        try checkLimit(sink.progress?.total, makeResponse(head.statusCode, head.headers))
+    }
+
+    @inline(never)
+    private static func rejected(by error: any Error) throws -> ResponseCollectorState.BodyUse {
+        guard let error = error as? NessError, error.kind == .validation else { throw error }
+        return .rejected(error)
     }
 
     /// Keeps a head. If a validator rejected it, limits the time for the body.

@@ -11,7 +11,7 @@ struct ResponseCollectorState: Sendable {
         /// The request's sink takes the bytes.
         case takenBySink
         /// A validator has rejected the head with this error. Only the start of the body is collected, for the error.
-        case rejected(NessError)
+        indirect case rejected(NessError)
 
         var isTaken: Bool { if case .takenBySink = self { true } else { false } }
     }

@@ -6,14 +6,13 @@ extension FlightStep {
     /// Runs a flight, and gives its members the outcome.
     @inline(never)
     func run(_ flight: Flight) async -> Result<HTTPResponse, any Error> {
-        let context = flight.context
         let outcome: Result<HTTPResponse, any Error>
         do {
             try flight.checkStop()
-            if let job = context.job, let target = context.options.download {
-                outcome = .success(try await download(by: job, to: target, flight))
+            if let job = flight.context.job {
+                outcome = .success(try await download(by: job, flight))
             } else {
-                outcome = .success(try await sendFollowingRedirects(flight.request, flight, context.options.sink))
+                outcome = .success(try await sendFollowingRedirects(flight.request, flight, flight.context.options.sink))
             }
         } catch {
             outcome = .failure(error)
@@ -33,11 +32,20 @@ extension FlightStep {
 
     /// Runs a job, which fetches the file with as many requests as it needs. Each of them is redirected separately.
     @inline(never)
-    func download(by job: DownloadJob, to target: DownloadTarget, _ flight: Flight) async throws -> HTTPResponse {
+    func download(by job: DownloadJob, _ flight: Flight) async throws -> HTTPResponse {
+        guard let download = makeDownload(flight) else { return try await sendFollowingRedirects(flight.request, flight, nil) }
+        // Runs as registered work: a reset waits until the partial file is ready for another run.
+        return try await running.work(flight.context.options.epoch) { try await job.run(download) }
+    }
+
+    /// Returns the download of a flight; `nil` for another request.
+    @inline(never)
+    private func makeDownload(_ flight: Flight) -> DownloadRequest? {
         let (request, context) = (flight.request, flight.context)
+        guard let target = context.options.download else { return nil }
         // Application code may ignore cancellation. The job must not wait for it, because the next run needs the file.
         let isAbandonable = exchanges.runsApplicationCode(request, context) || request.redirects.asksApplication
-        let download = DownloadRequest(
+        return DownloadRequest(
             request: request, caller: context.request, target: target,
             source: PartialRecord.source(of: request, identifiedBy: target.identifier),
             keepsContentCoding: (context.transport ?? exchanges.wire.transport).keepsContentCoding, elapsed: clock.elapsed,
@@ -48,8 +56,6 @@ extension FlightStep {
                 }
             },
             reportSaved: { flight.report(.received($0, of: $0)) })
-        // Runs as registered work: a reset waits until the partial file is ready for another run.
-        return try await running.work(context.options.epoch) { try await job.run(download) }
     }
 
     /// Sends a request and follows its redirects, so that no transport has to, and the same rules apply to every transport.
@@ -60,9 +66,7 @@ extension FlightStep {
     @inline(never)
     func sendFollowingRedirects(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?) async throws -> HTTPResponse {
         var request = request
-        let context = flight.context
-        var redirects = RedirectHistory(
-            of: context.call.request, keepingCredentialInside: context.credentialScope, in: context.options.environment)
+        var redirects = RedirectHistory(in: flight.context)
         while true {
             sink?.willTakeBody(after: redirects.history)
             let response: HTTPResponse
