@@ -2,8 +2,6 @@ import Foundation
 
 /// The redirects that a flight has followed.
 struct RedirectHistory: Sendable {
-    /// The context of the flight. The options of its caller's request apply to all that follow.
-    private let context: CallContext
     /// The most bytes that are received of the body of a redirect that is followed, and that `HTTPResponse.history` keeps.
     static let bodyLimit = 64 << 10
 
@@ -23,8 +21,6 @@ struct RedirectHistory: Sendable {
     /// The redirect that led to the current request; `nil` if the caller's closure chose the request, and is responsible for it.
     private var last: HTTPResponse? { box?.fields.last }
 
-    init(in context: CallContext) { self.context = context }
-
     /// Returns the error of a request. If the request is invalid, the error is that of the redirect that led to it.
     @inline(never)
     func attributed(_ error: any Error) -> any Error {
@@ -33,10 +29,15 @@ struct RedirectHistory: Sendable {
     }
 
     /// Returns the request that a redirect asks for; `nil` if the response is not a redirect.
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - scope: The base URL for which the manager's credential is valid; `nil` if the manager added no credential.
+    ///   - environment: The environment of the caller's request.
     @inline(never)
-    func following(_ response: HTTPResponse) -> HTTPRequest? {
-        guard var request = response.redirectRequest(keepingCredentialInside: context.credentialScope) else { return nil }
-        let environment = context.options.environment
+    static func following(
+        _ response: HTTPResponse, keepingCredentialInside scope: URL?, in environment: ServerEnvironment
+    ) -> HTTPRequest? {
+        guard var request = response.redirectRequest(keepingCredentialInside: scope) else { return nil }
         if environment.contains(response.request) { environment.removeStrayed(environment.defaultHeaders, from: &request) }
         request.removeCacheConditions()
         return request
@@ -58,10 +59,17 @@ struct RedirectHistory: Sendable {
     }
 
     /// Decides on a redirect.
+    /// - Parameters:
+    ///   - response: The redirect.
+    ///   - following: The request that it asks for.
+    ///   - policy: The policy of the request that was redirected.
+    ///   - caller: The request of the caller, whose options apply to all that follow.
     /// - Returns: The next request; `nil` if the redirect is not followed.
     @inline(never)
-    mutating func follow(_ response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy) async throws -> HTTPRequest? {
-        guard let step = try await step(after: response, to: following, by: policy) else { return nil }
+    mutating func follow(
+        _ response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy, for caller: HTTPRequest
+    ) async throws -> HTTPRequest? {
+        guard let step = try await step(after: response, to: following, by: policy, for: caller) else { return nil }
         add(response, isDecided: step.isDecided)
         return step.request
     }
@@ -79,7 +87,7 @@ struct RedirectHistory: Sendable {
 
     @inline(never)
     private func step(
-        after response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy
+        after response: HTTPResponse, to following: HTTPRequest, by policy: RedirectPolicy, for caller: HTTPRequest
     ) async throws -> (request: HTTPRequest, isDecided: Bool)? {
         let limit: Int
         var decided: HTTPRequest?
@@ -95,7 +103,7 @@ struct RedirectHistory: Sendable {
             }
         }
         guard history.count < limit else { throw failure(.redirect, response, "more than \(limit) redirects") }
-        if let decided { return (decided.inheriting(from: context.call.request), true) }
+        if let decided { return (decided.inheriting(from: caller), true) }
         guard let scheme = following.url.scheme?.lowercased(), scheme == "http" || scheme == "https" else {
             throw failure(.redirect, response, "the redirect leads to \(following.url.scheme ?? "no scheme"), not to http or https")
         }

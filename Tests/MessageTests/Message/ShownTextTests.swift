@@ -4,7 +4,7 @@ import Testing
 
 @testable import NessHTTP
 
-/// What descriptions show of a body, and of text that only resembles a secret.
+/// The text of a body that descriptions show, and text that only resembles a secret.
 @Suite(.inTurn(.withoutSockets)) struct ShownTextTests {
     @Test(
         "a body of which only the start is read is shown with an ellipsis, even if only white space follows",

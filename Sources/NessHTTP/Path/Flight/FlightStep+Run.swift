@@ -66,7 +66,7 @@ extension FlightStep {
     @inline(never)
     func sendFollowingRedirects(_ request: HTTPRequest, _ flight: Flight, _ sink: (any BodySink)?) async throws -> HTTPResponse {
         var request = request
-        var redirects = RedirectHistory(in: flight.context)
+        var redirects = RedirectHistory()
         while true {
             sink?.willTakeBody(after: redirects.history)
             let response: HTTPResponse
@@ -80,11 +80,18 @@ extension FlightStep {
             } catch {
                 throw redirects.attributed(error)
             }
-            guard let following = redirects.following(response),
-                let next = try await redirects.follow(response, to: following, by: request.redirects)
+            guard let following = Self.following(response, of: flight),
+                let next = try await redirects.follow(response, to: following, by: request.redirects, for: flight.context.call.request)
             else { return try redirects.ended(with: response) }
             request = next
         }
+    }
+
+    /// Returns the request that a redirect asks for; `nil` if the response is not a redirect.
+    @inline(never)
+    private static func following(_ response: HTTPResponse, of flight: Flight) -> HTTPRequest? {
+        RedirectHistory.following(
+            response, keepingCredentialInside: flight.context.credentialScope, in: flight.context.options.environment)
     }
 
     /// Loads the target of a redirect from the cache, or from the server.
