@@ -145,18 +145,9 @@ final class Pipeline: Sendable {
     @inline(never)
     private func wait(_ delay: Duration, _ context: CallContext, for request: HTTPRequest, since start: Duration) async throws {
         guard delay > .zero, context.call.options.execution != .caller, loaders(at: .call, context).isEmpty else {
-            return try await Self.wait(delay, context)
+            return delay > .zero ? try await context.call.wait(delay) : try Task.checkCancellation()
         }
-        throw Call.Postponed { [self] in
-            try await Self.wait(delay, context)
-            return try await attempts(request, context, since: start)
-        }
-    }
-
-    private static func wait(_ delay: Duration, _ context: CallContext) async throws {
-        // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
-        if delay > .zero { try await context.call.sleep(delay) }
-        try Task.checkCancellation()
+        throw Call.Postponed(delay: delay) { [self] in try await attempts(request, context, since: start) }
     }
 
     // MARK: each attempt

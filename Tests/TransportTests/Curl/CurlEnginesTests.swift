@@ -95,8 +95,8 @@ import Testing
             for task in tasks { #expect((try? await task.value) == nil || end == "answered") }
             await transport.shutdown()
             // With a place still taken, the last of them would get the other engine.
-            let origin = ParsedURL(request.url).origin
-            let chosen = (0..<8).map { _ in engines.shares.enter(origin, share: 8) }
+            let group = CurlShares.Group(origin: ParsedURL(request.url).origin, isStreamed: false)
+            let chosen = (0..<8).map { _ in engines.shares.enter(group, share: 8) }
             #expect(Set(chosen).count == 1)
         }
     }

@@ -103,13 +103,6 @@ struct Slow: Transport {
     }
 }
 
-/// Notes each request that waits for its next attempt.
-struct Retries: RequestObserver {
-    let arrivals: Arrivals
-
-    func requestWillRetry(_ request: HTTPRequest, after delay: Duration, becauseOf attempt: FailedAttempt) { arrivals.add() }
-}
-
 /// Returns the memory of each of `count` requests that wait, in KiB.
 /// - Parameters:
 ///   - waiting: Is reached by each request that waits.
@@ -155,8 +148,10 @@ func waitingForRetry(_ arrivals: Arrivals) -> Ness {
     return Ness {
         $0.transport = Slow(status: 503, gate: gate)
         $0.retryBudget = RetryBudget(minimum: .max)
-        $0.retryControl = .decide { _ in .retryAfter(3_600) }
-        $0.observers = [Retries(arrivals: arrivals)]
+        $0.retryControl = .decide { _ in
+            arrivals.add()
+            return .retryAfter(3_600)
+        }
     }
 }
 

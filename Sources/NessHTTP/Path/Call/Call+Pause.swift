@@ -34,8 +34,15 @@ extension Call {
     }
 
     /// Waits before the next attempt. A pause ends the wait: the attempt then follows the resume.
-    func sleep(_ delay: Duration) async throws {
-        guard isPausable else { return try await clock.sleep(delay) }
+    /// - Throws: `CancellationError` after the end of the call.
+    func wait(_ delay: Duration) async throws {
+        // A drop during the wait cancels the sleep, and the `CancellationError` counts as a drop.
+        if isPausable { try await sleepUnlessPaused(delay) } else { try await clock.sleep(delay) }
+        try Task.checkCancellation()
+    }
+
+    @inline(never)
+    private func sleepUnlessPaused(_ delay: Duration) async throws {
         let sleep = Task { [clock] in try await clock.sleep(delay) }
         if !state.withLock({ $0.startDelay(sleep) }) { sleep.cancel() }
         let outcome = await withTaskCancellationHandler {

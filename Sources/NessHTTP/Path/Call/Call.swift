@@ -68,16 +68,24 @@ final class Call: Sendable {
         runInTask(send)
     }
 
-    /// The rest of a call, which a new task runs. A task keeps the memory of its deepest call stack until it ends. A long wait is therefore
-    /// cheaper in a task that has not made a request yet.
+    /// The rest of a call, which a new task runs after a delay. A task keeps the memory of its deepest call stack until it ends. A long wait
+    /// is therefore cheaper in a task that has not made a request yet.
     struct Postponed: Error {
+        let delay: Duration
         let rest: @Sendable () async throws -> HTTPResponse
     }
 
-    private func runInTask(_ send: @escaping @Sendable (Call) async throws -> HTTPResponse) {
+    private func runInTask(after delay: Duration = .zero, _ send: @escaping @Sendable (Call) async throws -> HTTPResponse) {
         // The task is made under the lock, which `begin(in:)` takes as well. A drop at this moment therefore finds the task, and nothing is
         // sent after the drop. `send` runs even then, because it may have promised to call a closure.
-        state.withLock { state in state.start(Task { [self] in await run(send) }) }
+        state.withLock { state in
+            state.start(
+                Task { [self] in
+                    // Before `run`, whose frame would lie beside the wait.
+                    do { if delay > .zero { try await wait(delay) } } catch { return end(with: .failure(error)) }
+                    await run(send)
+                })
+        }
     }
 
     /// Gives the call its owner, and registers it with the manager, as the first step of its start.
@@ -94,7 +102,7 @@ final class Call: Sendable {
             end(with: .success(try await send(self)))
         } catch let postponed as Postponed {
             // Keeps `send` alive, because it retains the manager.
-            runInTask { _ in
+            runInTask(after: postponed.delay) { _ in
                 defer { withExtendedLifetime(send) {} }
                 return try await postponed.rest()
             }

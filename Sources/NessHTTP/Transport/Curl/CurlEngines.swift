@@ -37,22 +37,22 @@ final class CurlEngines: Sendable {
     /// Returns the engine for an exchange, which must then be started there. Safe from any thread.
     /// - Throws: `TransportError` if the transport has been shut down, or if an engine cannot be made.
     func engine(for exchange: CurlExchange) throws -> CurlEngine {
-        let origin = exchange.origin
+        let group = exchange.group
         let share = exchange.isSecure && settings.allowsHTTP2 ? Self.multiplexedShare : Self.share
-        let index = shares.enter(origin, share: share)
+        let index = shares.enter(group, share: share)
         do {
             return try state.withLock { state in
                 if state.isStopping { throw TransportError.afterShutdown }
                 if let engine = state.engines[index] { return engine }
                 let engine = CurlEngine(settings, idleLimit: idleLimit) { [shares] exchange in
-                    shares.leave(exchange.origin, at: index)
+                    shares.leave(exchange.group, at: index)
                 }
                 guard let engine else { throw TransportError(.cannotConnect, "the system has no memory or no descriptor left") }
                 state.engines[index] = engine
                 return engine
             }
         } catch {
-            shares.leave(origin, at: index)
+            shares.leave(group, at: index)
             throw error
         }
     }

@@ -46,6 +46,9 @@ final class CurlExchange: Sendable {
         }
     }
 
+    /// The exchanges with which this one shares engines.
+    var group: CurlShares.Group { CurlShares.Group(origin: origin, isStreamed: control?.streamsResponse == true) }
+
     /// Returns the kind of handle that the exchange needs.
     func kind(_ settings: CurlSettings) -> CurlTemplate.Kind {
         // A stream may pause, so it does not use HTTP/2: libcurl buffers a paused stream and delays the other streams of its connection.

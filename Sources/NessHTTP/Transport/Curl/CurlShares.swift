@@ -7,10 +7,19 @@ import NessPromise
 /// An exchange goes to the first engine that has less than its share of exchanges with the origin. When each has its share, the exchange
 /// goes to the one with the fewest. Each origin starts at a different engine, so that origins do not slow each other down.
 ///
+/// Downloads and streams have separate shares, and start at the next engine: a thread that is busy with a download serves others late.
+///
 /// An engine gets a further exchange only if the engines before it have their shares. So together the engines open no more connections to
-/// an origin than it had concurrent exchanges: a limit on exchanges also limits the connections.
+/// an origin than it had concurrent exchanges of both kinds: a limit on exchanges limits the connections.
 final class CurlShares: Sendable {
-    /// The exchanges with one origin.
+    /// The exchanges that share engines.
+    struct Group: Hashable, Sendable {
+        let origin: ParsedURL.Origin
+        /// True for downloads and streams.
+        let isStreamed: Bool
+    }
+
+    /// The exchanges of one group.
     private struct Counts: Sendable {
         /// The index of the engine that is used first.
         let first: Int
@@ -30,8 +39,8 @@ final class CurlShares: Sendable {
     }
 
     private struct State: Sendable {
-        var origins: [ParsedURL.Origin: Counts] = [:]
-        /// The number of origins beyond which those without exchanges are forgotten.
+        var groups: [Group: Counts] = [:]
+        /// The number of groups beyond which those without exchanges are forgotten.
         var limit = 1_024
     }
 
@@ -43,33 +52,33 @@ final class CurlShares: Sendable {
 
     /// Chooses the engine of an exchange, and counts the exchange.
     /// - Parameters:
-    ///   - origin: The origin of the exchange.
-    ///   - share: The number of exchanges with the origin that an engine takes before the next engine is used.
+    ///   - group: The group of the exchange.
+    ///   - share: The number of the group's exchanges that an engine takes before the next engine is used.
     /// - Returns: The index of the engine.
-    func enter(_ origin: ParsedURL.Origin, share: Int) -> Int {
+    func enter(_ group: Group, share: Int) -> Int {
         if engineCount == 1 { return 0 }
-        return state.withLock { $0.origins[origin, default: makeCounts(for: origin)].enter(share: share) }
+        return state.withLock { $0.groups[group, default: makeCounts(for: group)].enter(share: share) }
     }
 
     /// Removes an exchange that uses no connection any more.
     /// - Parameters:
-    ///   - origin: The origin of the exchange.
+    ///   - group: The group of the exchange.
     ///   - index: The index of its engine.
-    func leave(_ origin: ParsedURL.Origin, at index: Int) {
+    func leave(_ group: Group, at index: Int) {
         state.withLock { state in
-            state.origins[origin]?.counts[index] -= 1
-            guard state.origins.count > state.limit else { return }
-            state.origins = state.origins.filter { $0.value.counts.contains { $0 > 0 } }
-            state.limit = max(1_024, 2 * state.origins.count)
+            state.groups[group]?.counts[index] -= 1
+            guard state.groups.count > state.limit else { return }
+            state.groups = state.groups.filter { $0.value.counts.contains { $0 > 0 } }
+            state.limit = max(1_024, 2 * state.groups.count)
         }
     }
 
-    /// The number of origins that are remembered.
-    var originCount: Int { state.withLock { $0.origins.count } }
+    /// The number of groups that are remembered.
+    var groupCount: Int { state.withLock { $0.groups.count } }
 
-    private func makeCounts(for origin: ParsedURL.Origin) -> Counts {
-        Counts(
-            first: Int(UInt(bitPattern: origin.hashValue) % UInt(engineCount)), counts: Array(repeating: 0, count: engineCount))
+    private func makeCounts(for group: Group) -> Counts {
+        let first = UInt(bitPattern: group.origin.hashValue) % UInt(engineCount)
+        return Counts(first: (Int(first) + (group.isStreamed ? 1 : 0)) % engineCount, counts: Array(repeating: 0, count: engineCount))
     }
 }
 #endif
