@@ -8,12 +8,10 @@ extension AnyPromise {
     ///   - runner: The runner in which the caller runs; `nil` outside of a runner.
     ///   - link: The link whose body settles the promise; `nil` if no link does.
     ///   - store: Stores the value. It runs under the lock.
-    /// - Returns: True if this call settled the promise.
     @usableFromInline
-    final func settle(_ error: (any Error)?, _ runner: Runner?, by link: AnyPromise?, storing store: () -> Void = {}) -> Bool {
-        guard let effects = markSettled(error, runner, by: link, store) else { return false }
+    final func settle(_ error: (any Error)?, _ runner: Runner?, by link: AnyPromise?, storing store: () -> Void = {}) {
+        guard let effects = markSettled(error, runner, by: link, store) else { return }
         perform(effects, runner, by: link)
-        return true
     }
 
     /// The effects of settling a promise, in the order in which they happen.
@@ -76,9 +74,9 @@ extension AnyPromise {
         walk.finish()
     }
 
-    /// Settles the promise with an error if it is pending. Returns true if this call settled it.
-    @discardableResult @usableFromInline
-    final func reject(_ error: any Error, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
+    /// Settles the promise with an error if it is pending.
+    @usableFromInline
+    final func reject(_ error: any Error, _ runner: Runner?, by link: AnyPromise? = nil) {
         settle(error, runner, by: link)
     }
 
@@ -125,11 +123,8 @@ extension AnyPromise {
     final func register(_ link: AnyPromise, _ runner: Runner? = nil) -> Bool {
         let next: Registration = state.withLock { state in
             guard link.phase == .new else { return .refused }
-            if state.status != .pending, link.queue == nil {
-                // The body runs now, inside this call, so no other code can reach the link before the body is done.
-                link.phase = .closed
-                return .runsNow
-            }
+            // The body runs now, inside this call, so no other code can reach the link before the body is done.
+            if state.status != .pending, link.queue == nil { return .runsNow }
             defer { state.links.append(link) }
             guard state.status != .pending, let queue = link.queue, !state.links.isScheduled(on: queue) else { return .waits }
             return .needsRunner(queue)
@@ -175,8 +170,8 @@ extension AnyPromise {
     /// Runs a body that was taken out of its link.
     final func run(_ body: Body, of link: AnyPromise, _ error: (any Error)?, _ runner: Runner?) {
         #if DEBUG
-        if error != nil { link.incoming = state.withLock { $0.unhandled } }
-        defer { if error != nil { link.incoming = nil } }
+        link.incoming = state.withLock { $0.unhandled }
+        defer { link.incoming = nil }
         #endif
         if link.queue == nil, HandlerScope.current != nil {
             // The body runs inside the call that settles the promise or adds the handler, but it does not belong to the scope of that call.

@@ -90,8 +90,9 @@ struct DropWalk {
     private static func run(_ bodies: [Notice], on queue: DispatchQueue?) {
         let thread = currentThread()
         let nestedWalks = nesting.withLock { nesting in
-            nesting[thread, default: 0] += 1
-            return nesting[thread] ?? 0
+            let count = (nesting[thread] ?? 0) + 1
+            nesting[thread] = count
+            return count
         }
         defer { nesting.withLock { $0[thread] = nestedWalks == 1 ? nil : nestedWalks - 1 } }
         guard nestedWalks <= nestingLimit else { return (queue ?? .global()).async { run(bodies, on: queue) } }

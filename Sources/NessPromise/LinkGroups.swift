@@ -10,7 +10,6 @@ final class LinkGroups: @unchecked Sendable {
         var entries: [(number: Int, link: AnyPromise)] = []
         /// The index of the first entry that may wait. The entries before it no longer wait.
         var head = 0
-        var waiting = 0
         /// The running links. A queue nearly always runs one link of a promise at a time.
         var running: [AnyPromise] = []
     }
@@ -30,14 +29,7 @@ final class LinkGroups: @unchecked Sendable {
         groups[index].entries.append((nextNumber, link))
         nextNumber += 1
         entryCount += 1
-        if link.phase == .waiting { groups[index].waiting += 1 }
         if link.isRunning { groups[index].running.append(link) }
-    }
-
-    /// Notes that a link was closed before its body started.
-    func waitsNoLonger(_ link: AnyPromise) {
-        steps += 1
-        if let index = index(of: link.queue) { groups[index].waiting -= 1 }
     }
 
     /// Removes the closed links once they outnumber the others, so that each link is moved about once.
@@ -76,7 +68,6 @@ final class LinkGroups: @unchecked Sendable {
         if let index = index(of: nil), let other = candidate(at: index), other.number < first?.number ?? .max { first = other }
         guard let first else { return nil }
         groups[first.index].head += 1
-        groups[first.index].waiting -= 1
         groups[first.index].running.append(first.link)
         first.link.begin()
         return first.link
@@ -106,7 +97,7 @@ final class LinkGroups: @unchecked Sendable {
     func isScheduled(on queue: DispatchQueue) -> Bool {
         steps += 1
         guard let index = index(of: queue) else { return false }
-        return groups[index].waiting > 0 || !groups[index].running.isEmpty
+        return !groups[index].running.isEmpty || candidate(at: index) != nil
     }
 
     func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool {
@@ -124,8 +115,8 @@ final class LinkGroups: @unchecked Sendable {
         let current = queue.flatMap { index(of: $0) }
         var here = false
         var queues: [DispatchQueue] = []
-        for (index, group) in groups.enumerated() where group.waiting > 0 {
-            if let other = group.queue, index != current { queues.append(other) } else { here = true }
+        for index in groups.indices where candidate(at: index) != nil {
+            if let other = groups[index].queue, index != current { queues.append(other) } else { here = true }
         }
         return (here, queues)
     }

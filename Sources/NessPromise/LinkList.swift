@@ -50,7 +50,6 @@ struct LinkList: Sendable {
         // Only a registered link counts as live.
         guard phase != .closed && phase != .new else { return }
         live -= 1
-        if phase == .waiting { groups?.waitsNoLonger(link) }
     }
 
     /// Removes the closed links if they outnumber the others. The caller releases the returned links outside its lock.
@@ -77,12 +76,8 @@ struct LinkList: Sendable {
         return only.queue === queue
     }
 
-    /// Returns true if a thread runs a link of a queue.
-    func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool {
-        if let groups { return groups.isRunning(on: queue, thread: thread) }
-        guard let only, only.thread == thread else { return false }
-        return only.queue === queue
-    }
+    /// Returns true if a thread runs a link of a queue while another link waits. Two links are always in groups.
+    func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool { groups?.isRunning(on: queue, thread: thread) ?? false }
 
     /// All links, in the order of registration.
     var all: [AnyPromise] { groups?.all ?? only.map { [$0] } ?? [] }

@@ -136,9 +136,8 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     ///   - value: The value.
     ///   - runner: The runner in which the caller runs; `nil` outside of a runner.
     ///   - link: The link whose body settles the promise; `nil` if no link does.
-    /// - Returns: `true` if this call settled it.
-    @discardableResult @inlinable
-    final func fulfil(_ value: Value, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
+    @inlinable
+    final func fulfil(_ value: Value, _ runner: Runner?, by link: AnyPromise? = nil) {
         settle(nil, runner, by: link) { stored = value }
     }
 
@@ -147,8 +146,7 @@ open class Promise<Value: Sendable>: AnyPromise, @unchecked Sendable {
     package final func settle(_ outcome: Result<Value, any Error>) { settle(outcome, nil) }
 
     /// Settles the promise if it is pending: see `fulfil(_:_:by:)`.
-    @discardableResult
-    final func settle(_ outcome: Result<Value, any Error>, _ runner: Runner?, by link: AnyPromise? = nil) -> Bool {
+    final func settle(_ outcome: Result<Value, any Error>, _ runner: Runner?, by link: AnyPromise? = nil) {
         switch outcome {
         case .success(let value): fulfil(value, runner, by: link)
         case .failure(let error): reject(error, runner, by: link)

@@ -68,6 +68,53 @@ import Testing
         #expect(order.entries == [1, 2, 3, 99])
     }
 
+    @Test("a handler that is added to a settled promise runs after the closures that its queue already has")
+    func addedLater() async {
+        let queue = DispatchQueue(label: "later"), order = Log<Int>()
+        let (root, resolver) = Promise<Int>.pending()
+        let first = root.then(on: queue) { $0 }
+        root.then(on: queue) { _ in
+            queue.async { order.add(1) }
+            first.then(on: queue) { _ in order.add(2) }
+        }
+        resolver.resolve(1)
+        await queue.flush()
+        await queue.flush()
+        #expect(order.entries == [1, 2])
+    }
+
+    @Test("a handler that is added after earlier ones have run runs as well, even if their promises have handlers left", arguments: [1, 2])
+    func addedAfterOthers(count: Int) async {
+        let queue = DispatchQueue(label: "others"), held = DispatchQueue(label: "held")
+        let promise = Promise.resolved(1)
+        queue.suspend()
+        held.suspend()
+        for _ in 0..<count { promise.then(on: queue) { $0 }.then(on: held) { $0 } }
+        queue.resume()
+        await queue.flush()
+        let later = promise.then(on: queue) { $0 + 1 }
+        await queue.flush()
+        #expect(later.result == 2)
+        held.resume()
+    }
+
+    @Test("handlers of a promise that wait for the same queue are sent to it together")
+    func sentTogether() async {
+        // The queue stops after the closure that runs the handlers. Another closure for them would keep the promise.
+        let base = DispatchQueue(label: "base"), queue = DispatchQueue(label: "together", target: base)
+        weak var released: Promise<Int>?
+        queue.suspend()
+        do {
+            let promise = Promise.resolved(1)
+            released = promise
+            for index in 0..<3 { promise.then(on: queue) { _ in if index == 2 { queue.suspend() } } }
+        }
+        queue.resume()
+        await base.flush()
+        #expect(released == nil)
+        queue.resume()
+    }
+
     @Test("a drop of a chain of 5,000 tasks that each await the promise before does not overflow the stack")
     func dropTasks() async {
         let (root, resolver) = Promise<Int>.pending()
@@ -83,5 +130,26 @@ import Testing
         await untilTrue { root.isCompleted }
         #expect(root.error as? PromiseError == .dropped)
         _ = resolver
+    }
+
+    @Test("50,000 nested drops, each after the drop of another promise, do not overflow the stack")
+    func dropInsideDrop() async {
+        let dropped = Log<Int>()
+        var sides = [Promise<Int>.pending { _ in }]
+        var chain = [Promise<Int>.pending { _ in dropped.add(1) }]
+        for _ in 0..<Self.length {
+            let side = sides[sides.count - 1].promise, previous = chain[chain.count - 1].promise
+            chain.append(
+                Promise<Int>.pending { _ in
+                    side.drop()
+                    previous.drop()
+                })
+            sides.append(Promise<Int>.pending { _ in })
+        }
+        let last = chain[chain.count - 1].promise
+        await onThread { last.drop() }
+        await dropped.wait(for: 1)
+        #expect(dropped.entries == [1])
+        _ = (sides, chain)
     }
 }

@@ -51,6 +51,20 @@ import Testing
         #expect(seen.entries == ["the promise was dropped"])
     }
 
+    @Test("promises that are kept release the promise that all made of them")
+    func allIsReleased() {
+        let pairs = (0..<2).map { _ in Promise<Int>.pending() }
+        weak var released: Promise<[Int]>?
+        do {
+            let all = Promise.all(pairs.map(\.0))
+            released = all
+            for pair in pairs { pair.1.resolve(1) }
+            #expect(all.result == [1, 1])
+        }
+        #expect(released == nil)
+        #expect(pairs.map(\.0.result) == [1, 1])
+    }
+
     @Test("dropping the result of all drops its promises, unless they have another waiter")
     func allDropped() {
         let dropped = Log<Int>()

@@ -150,6 +150,16 @@ import Testing
         #expect(last.error as? PromiseError == .dropped)
     }
 
+    @Test("the owner of dropped work learns of the drop before the handlers further down")
+    func ownerIsFirst() {
+        let seen = Log<String>()
+        let (promise, resolver) = Promise<Int>.pending { _ in seen.add("owner") }
+        let leaf = promise.finally(on: .immediate) { _, _ in seen.add("handler") }
+        leaf.drop()
+        #expect(seen.entries == ["owner", "handler"])
+        _ = resolver
+    }
+
     @Test("dropping the root runs the chain's error handlers, like any other error")
     func dropOfRootIsRecoverable() async throws {
         let (promise, resolver) = Promise<Int>.pending()

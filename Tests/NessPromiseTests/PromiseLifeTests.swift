@@ -113,6 +113,94 @@ import Testing
         #expect(gone == nil)
     }
 
+    @Test("a promise that is kept releases the promises of its handlers that have run")
+    func handlersAreReleased() {
+        let (promise, resolver) = Promise<Int>.pending()
+        weak var released: Promise<Int>?
+        do {
+            let child = promise.then(on: .immediate) { $0 + 1 }
+            released = child
+        }
+        #expect(released != nil)
+        resolver.resolve(1)
+        #expect(released == nil)
+        #expect(promise.result == 1)
+    }
+
+    @Test("nothing waits for a promise any more once a task has received the value of its handler")
+    func awaitedIsReleased() async throws {
+        let queue = DispatchQueue(label: "awaited")
+        let (promise, resolver) = Promise<Int>.pending()
+        let child = promise.then(on: queue) { $0 + 1 }
+        let task = Task { try await child.value }
+        await untilTrue { child.waiterCount == 1 }
+        resolver.resolve(1)
+        #expect(try await task.value == 2)
+        await queue.flush()
+        #expect(promise.waiterCount == 0)
+    }
+
+    @Test("the closure of a handler is released when it has run, even if the handler's promise is kept")
+    func closureIsReleased() {
+        final class Token: Sendable {}
+        weak var released: Token?
+        let (promise, resolver) = Promise<Int>.pending()
+        let child: Promise<Int>
+        do {
+            let token = Token()
+            released = token
+            child = promise.then(on: .immediate) { value -> Int in
+                _ = token
+                return value + 1
+            }
+        }
+        #expect(released != nil)
+        resolver.resolve(1)
+        #expect(released == nil)
+        #expect(child.result == 2)
+    }
+
+    @Test("a handler's value may use the promise when it is released")
+    func valueUsesPromise() async {
+        final class Probe: Sendable {
+            let promise: Promise<Int>
+            let seen: Log<Bool>
+
+            init(_ promise: Promise<Int>, _ seen: Log<Bool>) {
+                self.promise = promise
+                self.seen = seen
+            }
+
+            deinit { seen.add(promise.isCompleted) }
+        }
+        let (promise, resolver) = Promise<Int>.pending()
+        let queue = DispatchQueue(label: "last"), seen = Log<Bool>()
+        queue.suspend()
+        promise.then(on: .immediate) { _ in Probe(promise, seen) }
+        // The promise keeps its handlers until this one has run.
+        promise.then(on: queue) { _ in }
+        resolver.resolve(1)
+        queue.resume()
+        await queue.flush()
+        #expect(seen.entries == [true])
+    }
+
+    @Test("the owner of the work learns once that its promise has settled, with an error only if it was dropped")
+    func owner() {
+        let ends = Log<String>()
+        for end in ["value", "error", "drop"] {
+            let (promise, resolver) = Promise<Int>.pending()
+            promise.onSettle { error in ends.add("\(end) \(error == nil)") }
+            switch end {
+            case "value": resolver.resolve(1)
+            case "error": resolver.reject(Failure())
+            default: promise.drop()
+            }
+            resolver.resolve(2)
+        }
+        #expect(ends.entries == ["value true", "error true", "drop false"])
+    }
+
     @Test("a promise used from many threads concurrently loses no handler, and no thread sleeps forever")
     func contention() async {
         let counts = await onThread {

@@ -160,6 +160,19 @@ import Testing
         for promise in [first, second, third] { #expect(await promise.failure(as: PromiseError.self) == .cycle) }
     }
 
+    @Test("2.3.1 a promise may follow one that waits for the same promise in very many ways")
+    func manyPaths() {
+        let (root, resolver) = Promise<Int>.pending()
+        var last = root
+        for _ in 0..<64 { last = Promise.all([last, last]).then(on: .immediate) { $0[0] } }
+        let (start, go) = Promise<Void>.pending()
+        let followed = last
+        let child = start.thenContinue(on: .immediate) { followed }.then(on: .immediate) { $0 + 1 }
+        go.resolve(())
+        resolver.resolve(1)
+        #expect(child.result == 2)
+    }
+
     @Test("2.3.2.1 a promise that follows a pending promise is pending")
     func followsPending() async throws {
         let (inner, resolver) = Promise<Int>.pending()

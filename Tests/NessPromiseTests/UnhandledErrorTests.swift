@@ -1,4 +1,5 @@
 #if DEBUG
+import NessLock
 import NessPromise
 import TestSupport
 import Testing
@@ -123,6 +124,33 @@ import Testing
             Promise<Int>.rejected(Failure(name: "rethrown")).recover(on: .immediate) { throw $0 }
         }
         #expect(reports.count == 2)
+    }
+
+    @Test("an error that finally replaces is reported when its promise is released, even if the new promise is kept")
+    func replaced() async {
+        let kept = Log<Promise<Int>>()
+        let reports = await reports(of: "replaced", count: 1) {
+            kept.add(Promise<Int>.rejected(Failure(name: "replaced")).finally(on: .immediate) { throw Failure(name: "replacement") })
+        }
+        #expect(reports.count == 1)
+        #expect(kept.entries.count == 1)
+    }
+
+    @Test("a promise that waits for itself is reported")
+    func waitsForItself() async {
+        let earlier = Self.reports.entries.count
+        let line: UInt = #line + 4
+        do {
+            let (start, resolver) = Promise<Void>.pending()
+            let own = Lock<Promise<Int>?>(nil)
+            let first = start.thenContinue(on: .immediate) { own.withLock { $0 } ?? .resolved(0) }
+            own.withLock { $0 = first }
+            resolver.resolve(())
+            own.withLock { $0 = nil }
+        }
+        await Self.reports.wait { reports in
+            reports.dropFirst(earlier).contains { $0.error as? PromiseError == .cycle && $0.line == line }
+        }
     }
 }
 #endif

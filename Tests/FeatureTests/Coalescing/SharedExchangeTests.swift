@@ -26,8 +26,8 @@ import Testing
         #expect(rig.mock.requests.count == 1)
     }
 
-    @Test("a caller who joins several exchanges, such as those of segments, leaves after its own idle timeout")
-    func ownTimeoutOfSegments() async throws {
+    @Test("a caller who joins one exchange or several, such as those of segments, leaves after its own idle timeout", arguments: [1, 3])
+    func ownTimeout(count: Int) async throws {
         let manual = ManualClock(), clock = PipelineClock(manual)
         let patient = HTTPRequest(url: try url("https://mock.test/x"), timeout: .seconds(100))
         var hasty = patient
@@ -35,13 +35,39 @@ import Testing
         let flight = Flight(patient, in: Self.context(patient, clock))
         let first = try #require(flight.join(patient, in: Self.context(patient, clock)))
         let hosts = Limiter<ParsedURL.Origin>(limit: 1)
-        let segments = (0..<3).map { _ in Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
+        let segments = (0..<count).map { _ in Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
         for segment in segments {
             try flight.add(segment)
             try segment.begin(nil, connectTimeout: nil)
         }
-        segments[2].finish()
+        if count > 1 { segments[2].finish() }
         let second = try #require(flight.join(hasty, in: Self.context(hasty, clock)))
+        manual.advance(by: .seconds(5))
+        await #expect(throws: NessError.self) { _ = try await second.waiter?.wait() }
+        #expect(flight.callerCount == 1)
+        first.leave()
+        for segment in segments { segment.finish() }
+    }
+
+    @Test("a caller who joins segments leaves after its own idle timeout, even if the segment with the next check ends before")
+    func ownTimeoutOfTheRest() async throws {
+        let manual = ManualClock(), clock = PipelineClock(manual)
+        let patient = HTTPRequest(url: try url("https://mock.test/x"), timeout: .seconds(100))
+        var hasty = patient
+        hasty.timeout = .seconds(5)
+        let flight = Flight(patient, in: Self.context(patient, clock))
+        let first = try #require(flight.join(patient, in: Self.context(patient, clock)))
+        let hosts = Limiter<ParsedURL.Origin>(limit: 1)
+        let segments = (0..<2).map { _ in Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
+        for segment in segments {
+            try flight.add(segment)
+            try segment.begin(nil, connectTimeout: nil)
+            manual.advance(by: .seconds(48))
+        }
+        // Plans the first segment's check again, at 100 seconds. The other one's is at 148, and the caller's timeout ends at 101.
+        segments[0].checkIdleness()
+        let second = try #require(flight.join(hasty, in: Self.context(hasty, clock)))
+        segments[0].finish()
         manual.advance(by: .seconds(5))
         await #expect(throws: NessError.self) { _ = try await second.waiter?.wait() }
         #expect(flight.callerCount == 1)

@@ -51,7 +51,10 @@ import Testing
             let promise = builder.streamRequest()
             await received.wait()
             await clock.waitForSleepers(1)
-            clock.advance(by: .seconds(299))
+            // Longer than the idle timeout, which the check planned for 300 seconds would end too late.
+            clock.advance(by: .seconds(100))
+            // Waits for the check at the end of the connect timeout, so that it runs before the head arrives.
+            await clock.waitForSleepers(1)
             #expect(!promise.isCompleted)
             go.open()
             let result = try await promise.value
@@ -65,7 +68,9 @@ import Testing
             let promise = ness.httpRequest(withUrl: "silent").set(timeout: .seconds(20), firstByteTimeout: .seconds(300)).dataRequest()
             await received.wait()
             await clock.waitForSleepers(1)
-            clock.advance(by: .seconds(300))
+            clock.advance(by: .seconds(299))
+            #expect(!promise.isCompleted)
+            clock.advance(by: .seconds(1))
             #expect(await promise.nessError()?.context.reason == "no byte was sent or received for 300.0 seconds")
         }
         let refused = await Ness().httpRequest(withUrl: "http://x").set(firstByteTimeout: .zero).dataRequest().nessError()

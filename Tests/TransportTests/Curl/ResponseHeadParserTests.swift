@@ -62,16 +62,24 @@ import Testing
         #expect(head?.headers.map(\.value) == ["1", "2 3", "", "x=1, y", "z:2"])
     }
 
-    @Test("a bare line feed ends a line")
-    func lineFeed() throws {
-        #expect(try parse("HTTP/1.1 200 OK\n", "A: b\n", "\n") == ResponseHeadParser.Head(statusCode: 200, headers: ["A": "b"]))
+    @Test("every character of a token may be in a field's name")
+    func token() throws {
+        let name = "!#$%&'*+-.^_`|~09AZaz"
+        #expect(try parse("HTTP/1.1 200 OK", "\(name): 1", "")?.headers.map(\.name) == [name])
+    }
+
+    @Test("a line may end with a bare line feed, or have no line break")
+    func lineEnd() throws {
+        let head = ResponseHeadParser.Head(statusCode: 200, headers: ["A": "b"])
+        #expect(try parse("HTTP/1.1 200 OK\n", "A: b\n", "\n") == head)
+        #expect(try parse(bytes: [Array("HTTP/1.1 200 OK".utf8), Array("A: b".utf8), []]) == head)
     }
 
     @Test(
         "a line is rejected if it has no name, no colon, or a control character, even in a folded line",
         arguments: [
             " a\0b", "\ta\rb", ": no name", "no colon", "A b: c", "A : b", "A\t: b", "\u{E9}: b", "A: b\rc", "A: b\0c", "A\0: b",
-            "A: b\r", "A: \nb",
+            "A: b\r", "A: \nb", ":a: b", "nocolon", "A\u{7F}: b",
         ])
     func line(line: String) {
         for ending in ["\r\n", "\n"] where !(ending == "\n" && line.hasSuffix("\r")) {
@@ -91,7 +99,9 @@ import Testing
 
     @Test("a value may be UTF-8 or ISO 8859-1")
     func text() throws {
-        let values: [([UInt8], String)] = [([0xC3, 0xA9], "\u{E9}"), ([0xE9], "\u{E9}"), ([0xE9, 0xC3, 0xA9], "\u{E9}\u{C3}\u{A9}")]
+        let values: [([UInt8], String)] = [
+            ([0xC3, 0xA9], "\u{E9}"), ([0xE9], "\u{E9}"), ([0xE9, 0xC3, 0xA9], "\u{E9}\u{C3}\u{A9}"), ([0x80], "\u{80}"),
+        ]
         for (bytes, text) in values {
             #expect(
                 try parse(bytes: [Array("HTTP/1.1 200 OK\r\n".utf8), Array("A: ".utf8) + bytes + [13, 10], [13, 10]])?.headers["A"] == text)
@@ -131,13 +141,27 @@ import Testing
         #expect(throws: TransportError.self) { try parse(Self.bytes([long]), with: &parser) }
     }
 
-    @Test("the size of all heads together is limited", arguments: ["one line", "many lines", "one more byte", "many interim heads"])
+    @Test("a trailer of 100,000 bytes is accepted, even after a header of that length; one of a byte more is not")
+    func longTrailer() throws {
+        let field = "A: \(String(repeating: "x", count: HTTPHeaders.maximumByteCount - 5))"
+        var parser = ResponseHeadParser()
+        #expect(try parse(Self.bytes(["HTTP/1.1 200 OK", field, ""]), with: &parser)?.headers.count == 1)
+        var other = parser
+        #expect(try parse(Self.bytes([field]), with: &parser) == nil)
+        #expect(parser.trailers.count == 1)
+        #expect(throws: TransportError.self) { try parse(Self.bytes([field + "x"]), with: &other) }
+    }
+
+    @Test(
+        "the size of all heads together is limited",
+        arguments: ["one line", "many lines", "short lines", "one more byte", "many interim heads"])
     func huge(how: String) throws {
         let limit = 100_000, line = "A: \(String(repeating: "x", count: 95))"
         let lines = Array(repeating: line, count: limit / (line.utf8.count + 2))
         switch how {
         case "one line": isRefused(["HTTP/1.1 200 OK", "A: \(String(repeating: "x", count: limit))", ""])
         case "many lines": isRefused(["HTTP/1.1 200 OK"] + lines + [line, ""])
+        case "short lines": isRefused(["HTTP/1.1 200 OK"] + Array(repeating: "A:\n", count: limit / 3 + 1) + [""])
         case "one more byte": isRefused(["HTTP/1.1 200 OK"] + Array(lines.dropLast()) + [line + "x", ""])
         default:
             let interim = ["HTTP/1.1 103 Early Hints"] + Array(repeating: line, count: 10) + [""]

@@ -90,6 +90,24 @@ import Testing
         #expect(third == [false] && !mayRestart && history.isUnsent)
     }
 
+    @Test("a GET that the server has not processed is sent again if the next connection breaks")
+    func unprocessedThenLost() throws {
+        var history = SendHistory(try request())
+        let first = sends(&history, 1)
+        history.noteUnprocessed()
+        let second = sends(&history), mayRestart = history.takeRestart(hasHead: false)
+        #expect(first == [true] && second == [true, false] && mayRestart)
+    }
+
+    @Test("a request that was sent goes to another connection only after a restart")
+    func move() throws {
+        var history = SendHistory(try request())
+        let mayMoveUnsent = history.takeMove(), first = sends(&history, 1), mayMoveSent = history.takeMove()
+        #expect(mayMoveUnsent && first == [true] && !mayMoveSent && history.wasRefused)
+        let restarts = history.takeRestart(hasHead: false), mayMove = history.takeMove()
+        #expect(restarts && mayMove)
+    }
+
     @Test("nothing is sent again after the head of a response")
     func head() throws {
         var history = SendHistory(try request())

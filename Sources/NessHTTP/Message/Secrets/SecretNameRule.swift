@@ -60,7 +60,7 @@ enum SecretNameRule {
             case UInt8(ascii: "a")...UInt8(ascii: "z"): word.append(byte)
             case UInt8(ascii: "A")...UInt8(ascii: "Z"):
                 let followsSmall = index > 0 && isSmall(bytes[index - 1])
-                let endsAcronym = index > 0 && index + 1 < bytes.count && isSmall(bytes[index + 1])
+                let endsAcronym = index + 1 < bytes.count && isSmall(bytes[index + 1])
                 if followsSmall || endsAcronym { finish() }
                 word.append(byte | 0x20)
             default: finish()
@@ -83,7 +83,7 @@ enum SecretNameRule {
 
     /// Checks whether a name describes a secret, or asks for its presence.
     private static func isAboutSecret(_ words: [String]) -> Bool {
-        guard words.count > 1, let first = words.first, let last = words.last else { return false }
+        guard let first = words.first, let last = words.last else { return false }
         if aboutWords.contains(last) || questionWords.contains(first) { return true }
         return last == "credentials" && (words.contains("allow") || words.contains("with"))
     }

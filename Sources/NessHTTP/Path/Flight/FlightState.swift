@@ -23,7 +23,7 @@ struct FlightState: Sendable {
     /// In the order in which they joined. A queue, because any of many callers may leave.
     private(set) var members = WaiterQueue<Member>()
     /// The members that are still receiving the events from before they joined. `report(_:)` leaves them out, so that no newer event
-    /// overtakes the older ones.
+    /// overtakes the older ones. A member who leaves meanwhile stays here until it has received them.
     private var behind: [Member] = []
     private var events = LatestEvents()
     /// The number of events so far.
@@ -141,7 +141,6 @@ struct FlightState: Sendable {
     /// - Returns: The member, and the stop of the flight if it was the last one; `nil` if it had left before.
     mutating func leave(_ id: WaiterQueue<Member>.ID, becauseOf error: any Error) -> (member: Member, stop: Stop?)? {
         guard let member = members.leave(id) else { return nil }
-        if !behind.isEmpty { behind.removeAll { $0 === member } }
         guard members.isEmpty else { return (member, nil) }
         // The phase was `open` or `timingOut`: in any other, there are no members.
         phase = .stopped(error)

@@ -1,8 +1,8 @@
 #if os(Linux)
 import Foundation
 
-/// Parses the head of a response line by line and checks it: the status line has to be valid (RFC 9112, 4), field names have to be tokens,
-/// and the size is limited.
+/// Parses the head of a response line by line and checks it: the status line has to be valid (RFC 9112, 4), field names have to be visible
+/// ASCII, and the size is limited.
 struct ResponseHeadParser: Sendable {
     /// A complete head.
     struct Head: Sendable, Equatable {
@@ -24,7 +24,7 @@ struct ResponseHeadParser: Sendable {
     private(set) var isComplete = false
     /// The trailer fields so far.
     private(set) var trailers = HTTPHeaders()
-    /// True after the line of a field, which a folded line may continue.
+    /// True after a trailer field, which a folded line may continue.
     private var isInField = false
     /// True if the last status line is one of HTTP/1.
     private(set) var isHTTP1 = false
@@ -53,11 +53,10 @@ struct ResponseHeadParser: Sendable {
             return nil
         }
         guard bytes.isEmpty else {
-            try Self.add(bytes, to: &headers, isInField)
-            isInField = true
+            // An invalid line ends the response, so a folded line always continues the last field.
+            try Self.add(bytes, to: &headers, true)
             return nil
         }
-        isInField = false
         if statusCode == 101 { throw Self.malformed("the server switched protocols, which was not requested") }
         let head = Head(statusCode: statusCode, headers: headers)
         self.statusCode = nil
@@ -94,13 +93,13 @@ struct ResponseHeadParser: Sendable {
             guard !isFraming else { throw malformed("the field \(field.name) is folded") }
             return fields.continueLast(with: try value(of: line))
         }
-        var colon = 0, isToken = true
+        var colon = 0, isVisible = true
         while colon < line.count, line[colon] != UInt8(ascii: ":") {
-            isToken = isToken && line[colon] > 32 && line[colon] < 127
+            isVisible = isVisible && line[colon] > 32 && line[colon] < 127
             colon += 1
         }
         guard colon > 0, colon < line.count else { throw malformed("a header line has no name") }
-        guard isToken else { throw malformed("a header's name is not a token") }
+        guard isVisible else { throw malformed("a header's name is not visible ASCII") }
         let name = UnsafeBufferPointer(rebasing: line[..<colon])
         fields.add(try value(of: UnsafeBufferPointer(rebasing: line[(colon + 1)...])), for: String(decoding: name, as: UTF8.self))
     }

@@ -29,6 +29,11 @@ import Testing
         var startedTimers = 0
         var enteredWhilePaused = false
         var endedWhilePaused = false
+        /// True if a pause that kept the call from a flight is forgotten.
+        var missedPause = false
+        /// True if a pause that had no effect is reported, or one pause twice.
+        var inventedPause = false
+        var leftAfterEnd = false
         var isStream: Bool
 
         mutating func cancel(_ timer: StartedTimer?) {
@@ -112,18 +117,27 @@ import Testing
                     model.attachments += try model.state.enter(member) == nil ? 1 : 0
                     if wasPaused { model.enteredWhilePaused = true }
                     model.isMember = true
-                } catch {}
+                } catch {
+                    if model.state.isPaused, model.state.active?.isInterrupted != true { model.missedPause = true }
+                }
                 return true
             },
             Event(name: "the flight ends") { model in
                 model.isMember = false
-                try? model.state.leave(member)
+                let hadEnded = model.state.hasEnded
+                do {
+                    try model.state.leave(member)
+                    if hadEnded { model.leftAfterEnd = true }
+                } catch {}
                 return true
             },
             Event(name: "pause") { model in
                 guard model.pauses < 3 else { return false }
-                let waiter = waiters[model.pauses]
-                guard let pause = model.state.pause(waiter, at: .zero) else { return true }
+                let waiter = waiters[model.pauses], hadNewPause = model.state.hasNewPause
+                guard let pause = model.state.pause(waiter, at: .zero) else {
+                    if model.state.hasNewPause != hadNewPause { model.inventedPause = true }
+                    return true
+                }
                 model.pauses += 1
                 model.waiting.insert(ObjectIdentifier(waiter))
                 model.cancel(pause.deadlineTimer)
@@ -141,6 +155,7 @@ import Testing
             },
             Event(name: "notices the pause") { model in
                 _ = model.state.noticePause()
+                if model.state.noticePause().isNew { model.inventedPause = true }
                 return true
             },
             Event(name: "delay") { model in
@@ -205,6 +220,9 @@ import Testing
         rule("a pause waits exactly while the call is paused", model.waiting.isEmpty != model.state.isPaused)
         rule("a call that has ended or is paused is no member", !(model.state.hasEnded || model.state.isPaused) || !model.isMember)
         rule("no flight is entered during a pause", !model.enteredWhilePaused)
+        rule("a pause that keeps a call from a flight interrupts it", !model.missedPause)
+        rule("a pause is noticed once, and only if it had an effect", !model.inventedPause)
+        rule("a call that has ended learns so when its flight ends", !model.leftAfterEnd)
         let jobs = model.state.active?.job == nil ? 0 : 1
         rule("a caller that has entered a flight stays attached to one job until its end", model.attachments == jobs)
         rule("no deadline ends a call during a pause", !model.endedWhilePaused)
@@ -227,6 +245,38 @@ import Testing
         print("call: \(report.states) states, \(report.steps) steps, sequences of up to \(report.depth) events")
         #expect(report.faults == [:])
         #expect(report.states > 1_000, "the exploration is not empty")
+    }
+
+    @Test("a loader's request is extra only while another one of the same attempt waits")
+    func extraRequests() {
+        var state = CallState()
+        let first = state.beginShare(inAttempt: 1)
+        state.endShare(inAttempt: 1)
+        let following = state.beginShare(inAttempt: 1)
+        let concurrent = state.beginShare(inAttempt: 1)
+        #expect([first, following, concurrent] == [false, false, true])
+        let firstOfNext = state.beginShare(inAttempt: 2)
+        // A request of the attempt before ends late.
+        state.endShare(inAttempt: 1)
+        let secondOfNext = state.beginShare(inAttempt: 2)
+        #expect([firstOfNext, secondOfNext] == [false, true])
+    }
+
+    @Test("a call is a member of each flight that it has joined, until it leaves it")
+    func membership() throws {
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let context = CallContext(Call(.success(request), CallOptions(), clock: PipelineClock(ManualClock())))
+        let flight = Flight(request, in: context), other = Flight(request, in: context)
+        let member = try #require(flight.join(request, in: context)), otherMember = try #require(other.join(request, in: context))
+        var state = CallState()
+        _ = try state.enter(member)
+        state.enter(other: otherMember)
+        #expect(state.isMember(of: flight) && state.isMember(of: other))
+        try state.leave(otherMember)
+        #expect(state.isMember(of: flight) && !state.isMember(of: other))
+        try state.leave(member)
+        #expect(!state.isMember(of: flight))
+        for flight in [flight, other] { flight.discard() }
     }
 }
 

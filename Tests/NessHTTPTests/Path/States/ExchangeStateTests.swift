@@ -21,6 +21,8 @@ import Testing
         var startedTimers = 0
         var canceledTimers: Set<Int> = []
         var canceledTwice = false
+        var keptEarlierCheck = false
+        var stoppedAfterEnd = false
         var startedAfterStop = false
 
         mutating func giveBack(_ lanes: ExchangeSlots.Lanes?) {
@@ -91,6 +93,7 @@ import Testing
             },
             Event(name: "stop") { model in
                 guard let stop = model.state.stop(CancellationError()) else { return true }
+                if model.hasFinished { model.stoppedAfterEnd = true }
                 model.stops += 1
                 if model.isInQueue, stop.end == nil { model.keptWaiting = true }
                 return true
@@ -136,6 +139,7 @@ import Testing
                     model.startedTimers += 1
                     model.cancel(model.state.idleness.plan(.queued(timers, id: model.startedTimers), ofCheck: check.number))
                 }
+                if !model.canceledTimers.contains(model.startedTimers) { model.keptEarlierCheck = true }
                 return true
             },
             Event(name: "finish") { model in
@@ -152,6 +156,7 @@ import Testing
         var faults: [String] = []
         func rule(_ text: String, _ holds: Bool) { if !holds { faults.append(text) } }
         rule("an exchange is stopped at most once", model.stops <= 1)
+        rule("nothing is stopped after the end", !model.stoppedAfterEnd)
         rule("a stop ends the wait in a queue", !model.keptWaiting)
         rule("nothing starts after a stop", !model.startedAfterStop)
         rule(
@@ -160,6 +165,7 @@ import Testing
         let isOver = model.hasFinished && model.connections == 0
         rule("after the end no place is occupied", !isOver || model.givenBack == model.occupied)
         rule("no timer is canceled twice", !model.canceledTwice)
+        rule("the timer of the latest check stays", !model.keptEarlierCheck)
         rule("one timer at most runs", model.startedTimers - model.canceledTimers.count <= 1)
         rule("after the end no timer runs", !model.hasFinished || model.startedTimers == model.canceledTimers.count)
         return faults
@@ -180,5 +186,41 @@ import Testing
         print("exchange: \(report.states) states, \(report.steps) steps, sequences of up to \(report.depth) events")
         #expect(report.faults == [:])
         #expect(report.states > 1_000, "the exploration is not empty")
+    }
+
+    @Test("a stop ends the outer of two transports, which cancels the inner one")
+    func outerTransport() throws {
+        var state = ExchangeState()
+        let ended = Log<String>()
+        try state.begin(nil, connectTimeout: nil, at: .zero)
+        for name in ["outer", "inner"] { _ = state.becomeStoppable { _ in ended.add(name) } }
+        let stop = state.stop(CancellationError())
+        stop?.end?(CancellationError())
+        #expect(ended.entries == ["outer"])
+    }
+
+    @Test("the connect timeout starts again after a connection that failed, but not after one that was ready")
+    func connecting() {
+        var clock = IdleClock()
+        clock.beginConnecting(within: .seconds(10), at: .zero)
+        clock.endConnecting(isReady: false)
+        clock.beginConnecting(within: .seconds(10), at: .seconds(5))
+        #expect(clock.connectEnd == .seconds(15))
+        clock.endConnecting(isReady: true)
+        clock.beginConnecting(within: .seconds(10), at: .seconds(20))
+        #expect(clock.connectEnd == nil)
+    }
+
+    @Test("bytes end the wait for the head only with the head, and do not end the time of a reader")
+    func movedBytes() {
+        var clock = IdleClock()
+        clock.begin(at: .zero)
+        clock.move(at: .seconds(1), isHead: false)
+        let silent = clock.startCheck(at: .seconds(5))
+        #expect(silent.lastActivity == .seconds(1) && !silent.hasHead)
+        clock.read(true, at: .seconds(6))
+        clock.move(at: .seconds(7), isHead: true)
+        let heldBack = clock.startCheck(at: .seconds(9))
+        #expect(heldBack.lastActivity == .seconds(9) && heldBack.hasHead)
     }
 }

@@ -27,6 +27,9 @@ import Testing
         var stops = 0
         var unstopped = false
         var joinedTooLate = false
+        var startedTooLate = false
+        /// True if the flight became open or closed to callers at the wrong moment of a silence.
+        var misjudgedSilence = false
         var overtaken = false
 
         /// The wait of members has ended.
@@ -49,11 +52,15 @@ import Testing
 
     private typealias Event = StateExplorer<Model>.Event
 
+    /// Makes an exchange of a flight without callers.
+    private static func exchange(_ request: HTTPRequest, in context: CallContext) -> Exchange {
+        Exchange(Flight(request, in: context), sink: nil, bytesBefore: 0, jar: nil, Limiter(limit: 1), nil, context.call.clock)
+    }
+
     private static func events() throws -> [Event] {
         let request = HTTPRequest(url: try url("https://mock.test/x"))
         let context = CallContext(Call(.success(request), CallOptions(), clock: PipelineClock(ManualClock())))
-        let flight = Flight(request, in: context)
-        let wire = Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, Limiter(limit: 1), nil, context.call.clock)
+        let wire = exchange(request, in: context), flight = wire.flight
         func join(_ index: Int, _ excludes: Bool) -> Event {
             Event(name: "\(index) joins\(excludes ? ", and excludes the others" : "")") { model in
                 // The first to join makes the flight, and nobody joins before it.
@@ -98,7 +105,10 @@ import Testing
         }
         func idle(_ name: String, _ now: Duration, hasHead: Bool) -> Event {
             Event(name: name) { model in
+                let wasOpen = model.state.isOpen
                 let (idle, next) = model.state.checkIdleness(since: .zero, at: now, hasHead: hasHead)
+                let timesOut = next == nil && !idle.isEmpty
+                if wasOpen, model.state.isOpen == timesOut { model.misjudgedSilence = true }
                 guard next != nil else { return true }
                 for (member, _) in idle {
                     guard let left = model.state.leave(member.id, becauseOf: CancellationError()) else { continue }
@@ -111,7 +121,9 @@ import Testing
         return (0..<3).flatMap { [join($0, false), join($0, true), leave($0), tell($0)] } + [
             Event(name: "start") { model in
                 guard model.callers[0] != .outside, !model.hasTask, !model.isDiscarded, !model.hasFinished else { return false }
+                let wasOpen = model.state.isOpen
                 model.hasTask = model.state.start { Task {} }
+                if model.hasTask, !wasOpen { model.startedTooLate = true }
                 return true
             },
             Event(name: "discard") { model in
@@ -135,9 +147,11 @@ import Testing
             },
             Event(name: "exchange begins") { model in
                 guard model.hasTask, !model.hasFinished, model.exchanges == 0 else { return false }
+                let isStopped = model.state.stopError != nil
                 do {
                     try model.state.add(wire)
                     model.exchanges = 1
+                    if isStopped { model.startedTooLate = true }
                 } catch {}
                 return true
             },
@@ -171,6 +185,8 @@ import Testing
         rule("a flight is stopped at most once", model.stops <= 1)
         rule("a stop reaches every exchange", !model.unstopped)
         rule("nobody joins what is over, and a stopped flight has no response", !model.joinedTooLate)
+        rule("nothing starts in a flight that all callers have left", !model.startedTooLate)
+        rule("callers may join a silent flight until it times out for all", !model.misjudgedSilence)
         rule("no event overtakes an earlier one", !model.overtaken)
         return faults
     }
@@ -194,5 +210,19 @@ import Testing
         print("flight: \(report.states) states, \(report.steps) steps, sequences of up to \(report.depth) events")
         #expect(report.faults == [:])
         #expect(report.states > 1_000, "the exploration is not empty")
+    }
+
+    @Test("a flight hands out the partial response that another one replaces, and keeps none once it has finished")
+    func partialResponse() throws {
+        let request = HTTPRequest(url: try url("https://mock.test/x"))
+        let context = CallContext(Call(.success(request), CallOptions(), clock: PipelineClock(ManualClock())))
+        let wire = Self.exchange(request, in: context), transport = MockTransport().controlled
+        let first = ResponseCollector(request, of: wire, in: context, over: transport, maximumBytes: nil)
+        let second = ResponseCollector(request, of: wire, in: context, over: transport, maximumBytes: nil)
+        var state = FlightState()
+        let none = state.setPartial(first), replaced = state.setPartial(second)
+        #expect(none == nil && replaced === first && state.partial === second)
+        _ = state.finish(.success(HTTPResponse(statusCode: 200, request: request)))
+        #expect(state.partial == nil)
     }
 }
