@@ -5,9 +5,9 @@ import NessPromise
 /// The number of exchanges in flight with each origin, on each engine of a transport.
 ///
 /// An exchange goes to the first engine that has less than its share of exchanges with the origin. When each has its share, the exchange
-/// goes to the one with the fewest. Each origin starts at a different engine, so that origins do not slow each other down.
+/// goes to the one with the fewest. Each new origin starts at the next engine, so that origins do not slow each other down.
 ///
-/// Downloads and streams have separate shares, and start at the next engine: a thread that is busy with a download serves others late.
+/// Downloads and streams have separate shares, and start at another engine: a thread that is busy with a download serves others late.
 ///
 /// An engine gets a further exchange only if the engines before it have their shares. So together the engines open no more connections to
 /// an origin than it had concurrent exchanges of both kinds: a limit on exchanges limits the connections.
@@ -42,6 +42,15 @@ final class CurlShares: Sendable {
         var groups: [Group: Counts] = [:]
         /// The number of groups beyond which those without exchanges are forgotten.
         var limit = 1_024
+        /// The index of the engine at which the next origin starts, before it is reduced to the number of engines.
+        var nextFirst = 0
+
+        /// Returns the index of the engine at which a new group starts.
+        mutating func first(of group: Group) -> Int {
+            if let other = groups[Group(origin: group.origin, isStreamed: !group.isStreamed)] { return other.first + 1 }
+            nextFirst += 1
+            return nextFirst
+        }
     }
 
     private let engineCount: Int
@@ -57,7 +66,13 @@ final class CurlShares: Sendable {
     /// - Returns: The index of the engine.
     func enter(_ group: Group, share: Int) -> Int {
         if engineCount == 1 { return 0 }
-        return state.withLock { $0.groups[group, default: makeCounts(for: group)].enter(share: share) }
+        return state.withLock { state in
+            if let known = state.groups[group]?.enter(share: share) { return known }
+            var counts = Counts(first: state.first(of: group) % engineCount, counts: Array(repeating: 0, count: engineCount))
+            let chosen = counts.enter(share: share)
+            state.groups[group] = counts
+            return chosen
+        }
     }
 
     /// Removes an exchange that uses no connection any more.
@@ -75,10 +90,5 @@ final class CurlShares: Sendable {
 
     /// The number of groups that are remembered.
     var groupCount: Int { state.withLock { $0.groups.count } }
-
-    private func makeCounts(for group: Group) -> Counts {
-        let first = UInt(bitPattern: group.origin.hashValue) % UInt(engineCount)
-        return Counts(first: (Int(first) + (group.isStreamed ? 1 : 0)) % engineCount, counts: Array(repeating: 0, count: engineCount))
-    }
 }
 #endif
