@@ -79,7 +79,7 @@ extension AnyPromise {
     final func isBlocked(_ link: AnyPromise, byWaitingOn thread: ThreadID) -> Bool {
         state.withLock { state in
             if link.phase == .running && link.thread == thread { return true }
-            guard link.phase == .waiting || link.phase == .new, let queue = link.queue else { return false }
+            guard link.phase == .waiting, let queue = link.queue else { return false }
             return state.links.isRunning(on: queue, thread: thread)
         }
     }

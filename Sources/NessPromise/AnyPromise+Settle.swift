@@ -123,8 +123,11 @@ extension AnyPromise {
     final func register(_ link: AnyPromise, _ runner: Runner? = nil) -> Bool {
         let next: Registration = state.withLock { state in
             guard link.phase == .new else { return .refused }
-            // The body runs now, inside this call, so no other code can reach the link before the body is done.
-            if state.status != .pending, link.queue == nil { return .runsNow }
+            if state.status != .pending, link.queue == nil {
+                // The body runs now, inside this call, so no other code can reach the link before the body is done.
+                link.phase = .closed
+                return .runsNow
+            }
             defer { state.links.append(link) }
             guard state.status != .pending, let queue = link.queue, !state.links.isScheduled(on: queue) else { return .waits }
             return .needsRunner(queue)

@@ -14,7 +14,7 @@ open class AnyPromise: @unchecked Sendable {
     enum Status: Sendable { case pending, fulfilled, rejected, dropped }
 
     enum Phase {
-        /// The link is not registered yet, or its body ran inside the call that registered it.
+        /// The link is not registered yet.
         case new
         /// The link is registered, and its body has not started.
         case waiting

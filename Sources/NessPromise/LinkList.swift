@@ -76,7 +76,7 @@ struct LinkList: Sendable {
         return only.queue === queue
     }
 
-    /// Returns true if a thread runs a link of a queue while another link waits. Two links are always in groups.
+    /// Returns true if a thread runs a link of a queue. Another link has to wait: as there are two, they are in groups.
     func isRunning(on queue: DispatchQueue, thread: ThreadID) -> Bool { groups?.isRunning(on: queue, thread: thread) ?? false }
 
     /// All links, in the order of registration.

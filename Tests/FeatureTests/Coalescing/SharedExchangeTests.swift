@@ -28,29 +28,23 @@ import Testing
 
     @Test("a caller who joins one exchange or several, such as those of segments, leaves after its own idle timeout", arguments: [1, 3])
     func ownTimeout(count: Int) async throws {
-        let manual = ManualClock(), clock = PipelineClock(manual)
-        let patient = HTTPRequest(url: try url("https://mock.test/x"), timeout: .seconds(100))
-        var hasty = patient
-        hasty.timeout = .seconds(5)
-        let flight = Flight(patient, in: Self.context(patient, clock))
-        let first = try #require(flight.join(patient, in: Self.context(patient, clock)))
-        let hosts = Limiter<ParsedURL.Origin>(limit: 1)
-        let segments = (0..<count).map { _ in Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
-        for segment in segments {
-            try flight.add(segment)
-            try segment.begin(nil, connectTimeout: nil)
-        }
-        if count > 1 { segments[2].finish() }
-        let second = try #require(flight.join(hasty, in: Self.context(hasty, clock)))
-        manual.advance(by: .seconds(5))
-        await #expect(throws: NessError.self) { _ = try await second.waiter?.wait() }
-        #expect(flight.callerCount == 1)
-        first.leave()
-        for segment in segments { segment.finish() }
+        try await expectOwnTimeout(count) { segments, hasJoined in if count > 1, !hasJoined { segments[2].finish() } }
     }
 
     @Test("a caller who joins segments leaves after its own idle timeout, even if the segment with the next check ends before")
     func ownTimeoutOfTheRest() async throws {
+        try await expectOwnTimeout(2, apart: .seconds(48)) { segments, hasJoined in
+            // Plans the first segment's check again, at 100 seconds. The other one's is at 148, and the caller's timeout ends at 101.
+            if hasJoined { segments[0].finish() } else { segments[0].checkIdleness() }
+        }
+    }
+
+    /// Lets a caller with a short idle timeout join the flight of one with a long idle timeout.
+    /// - Parameters:
+    ///   - count: The number of exchanges.
+    ///   - pause: The time after the start of each exchange.
+    ///   - change: Changes the exchanges. Called before and after the caller joins.
+    private func expectOwnTimeout(_ count: Int, apart pause: Duration = .zero, _ change: ([Exchange], Bool) -> Void) async throws {
         let manual = ManualClock(), clock = PipelineClock(manual)
         let patient = HTTPRequest(url: try url("https://mock.test/x"), timeout: .seconds(100))
         var hasty = patient
@@ -58,21 +52,20 @@ import Testing
         let flight = Flight(patient, in: Self.context(patient, clock))
         let first = try #require(flight.join(patient, in: Self.context(patient, clock)))
         let hosts = Limiter<ParsedURL.Origin>(limit: 1)
-        let segments = (0..<2).map { _ in Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
-        for segment in segments {
-            try flight.add(segment)
-            try segment.begin(nil, connectTimeout: nil)
-            manual.advance(by: .seconds(48))
+        let exchanges = (0..<count).map { _ in Exchange(flight, sink: nil, bytesBefore: 0, jar: nil, hosts, nil, clock) }
+        for exchange in exchanges {
+            try flight.add(exchange)
+            try exchange.begin(nil, connectTimeout: nil)
+            manual.advance(by: pause)
         }
-        // Plans the first segment's check again, at 100 seconds. The other one's is at 148, and the caller's timeout ends at 101.
-        segments[0].checkIdleness()
+        change(exchanges, false)
         let second = try #require(flight.join(hasty, in: Self.context(hasty, clock)))
-        segments[0].finish()
+        change(exchanges, true)
         manual.advance(by: .seconds(5))
         await #expect(throws: NessError.self) { _ = try await second.waiter?.wait() }
         #expect(flight.callerCount == 1)
         first.leave()
-        for segment in segments { segment.finish() }
+        for exchange in exchanges { exchange.finish() }
     }
 
     private static let clock = PipelineClock(ManualClock())

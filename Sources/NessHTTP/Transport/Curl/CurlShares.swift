@@ -9,8 +9,8 @@ import NessPromise
 ///
 /// Downloads and streams have separate shares, and start at another engine: a thread that is busy with a download serves others late.
 ///
-/// An engine gets a further exchange only if the engines before it have their shares. So together the engines open no more connections to
-/// an origin than it had concurrent exchanges of both kinds: a limit on exchanges limits the connections.
+/// An engine gets a further exchange only if the engines before it have their shares. So for each of the two kinds, the engines together
+/// open no more connections to an origin than it had concurrent exchanges: a limit on exchanges limits the connections.
 final class CurlShares: Sendable {
     /// The exchanges that share engines.
     struct Group: Hashable, Sendable {
@@ -42,14 +42,14 @@ final class CurlShares: Sendable {
         var groups: [Group: Counts] = [:]
         /// The number of groups beyond which those without exchanges are forgotten.
         var limit = 1_024
-        /// The index of the engine at which the next origin starts, before it is reduced to the number of engines.
-        var nextFirst = 0
+        /// The number of origins so far. One that was forgotten counts again.
+        var originCount = 0
 
-        /// Returns the index of the engine at which a new group starts.
+        /// Returns the index of the engine at which a new group starts, modulo the number of engines.
         mutating func first(of group: Group) -> Int {
             if let other = groups[Group(origin: group.origin, isStreamed: !group.isStreamed)] { return other.first + 1 }
-            nextFirst += 1
-            return nextFirst
+            originCount += 1
+            return originCount
         }
     }
 

@@ -10,9 +10,9 @@ import CNessCurl
 /// Threads of the transport drive the exchanges. They start when they are needed, and end with the transport. There are at most as many as
 /// the machine has cores, and at most eight. An origin uses one thread for its first eight exchanges in flight, another one for the next
 /// eight, and so on. Where HTTP/2 may be used, the number is a hundred instead of eight, because a hundred requests fit on one connection.
-/// Downloads and streams are counted apart, and start at another thread. Each thread has separate connections, but together the threads
-/// open no more connections to an origin than it had exchanges in flight, and no more for downloads and streams than it had of these. A
-/// thread without exchanges for two minutes closes its connections.
+/// Downloads and streams are counted apart, and start at another thread. Each thread has separate connections, but for each of the two
+/// kinds, the threads together open no more connections to an origin than it had exchanges in flight. A thread without exchanges for two
+/// minutes closes its connections.
 ///
 /// A body from a sequence or a file is read as the connection takes it. Without a known length it is sent in chunks over HTTP/1.1.
 ///
